@@ -19,6 +19,7 @@ from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline
+from accnn.passes.mapping.problem import Objective
 from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
@@ -82,6 +83,7 @@ def compile_graph(
     tiles: str = "static",
     scheduler: str = "in-order",
     mapper: str = "output-stationary",
+    objective: Objective = Objective.LATENCY,
 ) -> Compiled:
     """Compile a network and compute what its tensors must be.
 
@@ -95,11 +97,14 @@ def compile_graph(
         tiles: Who orders tiles.
         scheduler: Who plans the scratchpad.
         mapper: Who finds loop nests; the greedy one is fast, and what it finds is like any other.
+        objective: What nests and groups are chosen for.
 
     Returns:
         The same for the same arguments: tests leave it as it is.
     """
-    options = CompileOptions(scratchpad=budget, tiles=tiles, scheduler=scheduler, mapper=mapper)
+    options = CompileOptions(
+        scratchpad=budget, tiles=tiles, scheduler=scheduler, mapper=mapper, objective=objective
+    )
     content = ((name, array.dtype.str, array.tobytes()) for name, array in sorted(data.items()))
     asked = _Asked(
         text=repr((graph, options)),

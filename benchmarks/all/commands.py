@@ -17,6 +17,7 @@ _OTHERS = (
     Command(module="benchmarks.cosma_end_to_end", quick="--network squeezenet --image-size 64"),
     Command(module="benchmarks.fusion", quick="--network squeezenet --arch simba"),
     Command(module="benchmarks.fusion_block"),
+    Command(module="benchmarks.fusion_wide"),
     Command(module="benchmarks.fusion_sweep", quick="--network squeezenet --size 65536 131072"),
     Command(
         module="benchmarks.across",

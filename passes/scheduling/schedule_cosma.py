@@ -45,7 +45,8 @@ class ScheduleCosma(Pass):
     ``fuse`` allows groups of operators that are executed together, so that what they hand on is
     kept on chip: ``epilogues`` joins operators of one element, and pools whose windows do not
     overlap, to the convolution or product before them, ``groups`` whole stretches of the network,
-    stripe by stripe. Groups are used where they move less and take no longer. They need ``rounds``.
+    stripe by stripe. Groups are used where they move less and take no longer; where ``objective``
+    has energy in it, also where they take longer and that is worth the bytes. They need ``rounds``.
     Where groups hand on less that way, strided filters of 1x1 read what was subsampled before.
     """
 
@@ -83,6 +84,7 @@ class ScheduleCosma(Pass):
             rounds=self.rounds,
             latency=self.latency,
             fuse=self.fuse,
+            objective=self.objective,
             options=CosmaOptions(
                 engine=self.engine,
                 order=self.order,

@@ -11,6 +11,7 @@ from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus
 from ....ir.groups import contracted
 from ....ir.proof import Scope
 from ...deadline import NEVER, Deadline
+from ...mapping.problem import Objective
 from ..fusion import Fuse
 from ..fusion.choice import fused_plan, is_better, plan_if_any
 from ..fusion.subsampled import keeps_space, regrouped, subsampled
@@ -53,6 +54,7 @@ class Cosma:
         latency: Where traffic is measured, the weight of cycles: from 0, bytes alone count, to 1,
             cycles alone count.
         fuse: Where traffic is measured, which operators may be executed together.
+        objective: What groups of them are compared by.
         options: Engine, limits and seed. ``auto`` is ``search`` where traffic is measured: a
             program takes minutes for a proof that does not hold of measured bytes.
         deadline: When the best plan so far is taken, where traffic is measured.
@@ -68,6 +70,7 @@ class Cosma:
     rounds: int = 12
     latency: float = 0.0
     fuse: Fuse = Fuse.OFF
+    objective: Objective = Objective.LATENCY
     options: CosmaOptions = CosmaOptions()
     deadline: Deadline = NEVER
 
@@ -150,14 +153,15 @@ class Cosma:
             found = plan_if_any(replanner.planned, groups)
             if found is None or not keeps_space(best.plan, found.plan):
                 continue
-            if is_better(plain, best, found):
+            if is_better(plain, best, found, replanner.delay):
                 graph, best = other, found
         return graph, best.plan
 
     def _measuring(
         self, graph: Graph, exact: TrafficModel, ahead: Ahead = at_its_time
     ) -> "_MeasuringPlanner":
-        options, delay = self.options, delay_on(self.arch, self.latency)
+        options = self.options
+        delay = delay_on(self.arch, self.latency, self.objective)
         if options.engine is PlanEngine.AUTO:
             options = replace(options, engine=PlanEngine.SEARCH)
         cosma = replace(self, options=options)

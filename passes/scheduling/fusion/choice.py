@@ -1,7 +1,8 @@
 """Choose fused groups, plan with them, and keep them where nothing becomes worse.
 
 A plan without groups tells what its operators move. Groups are chosen where that is saved, once so
-that some may take longer than their members one by one, and once so that none does. At last,
+that some may take longer than their members one by one, and once so that none does. (Where energy
+counts, they may, as long as that is worth the bytes.) At last,
 operators that are in none are joined with what only finishes their tiles. The plans with them are
 measured like any other, and taken only if they move less and take no longer as a whole. What is
 compared are the estimates of plans; the nests of the program are found later.
@@ -16,7 +17,7 @@ from ....ir.graph import Graph
 from ....ir.graph_schedule import Group
 from ...deadline import NEVER, Deadline
 from ..cosma.refine import CorrectedTraffic, Measured
-from ..cosma.traffic.delay import Delay
+from ..cosma.traffic.delay import NO_DELAY, Delay
 from . import Fuse
 from .epilogues import epilogues
 from .expected import ExpectedCycles
@@ -78,23 +79,24 @@ def fused_plan(
                 base = plan_if_any(alone, order, in_place) or base
             offers = Offers(graph, arch, base, traffic, delay)
             intervals = Intervals(offers, expects, deadline, most)
-            chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
-            plans = [_best_with(planned, plain, plain, groups) for groups in chosen]
-            return min(plans, key=lambda item: _price(plain, item))
+            ways = (True,) if delay.may_take_longer else (True, False)
+            chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in ways)
+            plans = [_best_with(planned, plain, plain, groups, delay) for groups in chosen]
+            return min(plans, key=lambda item: _price(plain, item, delay))
 
         best = beside(plain, True, MOST_OPERATIONS)
         apart = _apart(plain, alone)
         if apart is not None:
             other = beside(apart, False, _FEW_OPERATIONS)
-            is_better = _price(plain, other) < _BETTER * _price(plain, best)
+            is_better = _price(plain, other, delay) < _BETTER * _price(plain, best, delay)
             best = other if is_better else best
         groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
-            best = better_of(plain, best, plan_if_any(planned, groups))
+            best = better_of(plain, best, plan_if_any(planned, groups), delay)
     taken = frozenset(name for group in best.plan.groups for name in group.members)
     joined = tuple(item for item in epilogues(graph, arch) if taken.isdisjoint(item.members))
     if joined and not deadline.is_over:
-        best = _best_with(planned, plain, best, joined)
+        best = _best_with(planned, plain, best, joined, delay)
     return best
 
 
@@ -119,6 +121,7 @@ def _best_with(
     plain: Measured,
     best: Measured,
     groups: tuple[Group, ...],
+    delay: Delay,
 ) -> Measured:
     """Return the best plan with groups beside others, with those that are not slower, or without.
 
@@ -127,6 +130,7 @@ def _best_with(
         plain: The plan without groups.
         best: The best plan so far; what it has is kept.
         groups: The groups, in the order of the plan.
+        delay: Tells what cycles count.
     """
 
     def beside(added: tuple[Group, ...]) -> Measured | None:
@@ -137,10 +141,10 @@ def _best_with(
         return best
     losses = [(group, lost) for group, lost in _losses(plain, found) if group in added]
     kept = tuple(group for group, lost in losses if lost <= 0)
-    better = better_of(plain, best, found)
-    if not kept or len(kept) == len(added):
+    better = better_of(plain, best, found, delay)
+    if delay.may_take_longer or not kept or len(kept) == len(added):
         return better
-    return better_of(plain, better, plan_if_any(beside, kept))
+    return better_of(plain, better, plan_if_any(beside, kept), delay)
 
 
 def that_can_be_planned(
@@ -180,9 +184,9 @@ def _losses(plain: Measured, fused: Measured) -> Iterator[tuple[Group, float]]:
             yield group, cycles - cycles_alone(plain, group)
 
 
-def _price(plain: Measured, found: Measured) -> float:
+def _price(plain: Measured, found: Measured, delay: Delay) -> float:
     """Return bytes and cycles as parts of what the plan without groups costs."""
-    return found.cost / max(1, plain.cost) + found.cycles / max(1.0, plain.cycles)
+    return delay.price(found.cost / max(1, plain.cost), found.cycles / max(1.0, plain.cycles))
 
 
 def plan_if_any(make: Callable[..., Measured | None], *given: object) -> Measured | None:
@@ -198,29 +202,37 @@ def plan_if_any(make: Callable[..., Measured | None], *given: object) -> Measure
         return None
 
 
-def better_of(plain: Measured, best: Measured, other: Measured | None) -> Measured:
+def better_of(
+    plain: Measured, best: Measured, other: Measured | None, delay: Delay = NO_DELAY
+) -> Measured:
     """Return another plan if it is better, and costs less and takes no longer than without groups.
 
     Of two such plans the one is better that saves a larger part of bytes than it takes more cycles,
-    or the other way round. No plan is taken whose groups take longer all together.
+    or the other way round. No plan is taken whose groups take longer all together, unless they may.
 
     Args:
         plain: The plan without groups.
         best: The best one so far.
         other: The other one, if there is one.
+        delay: Tells what cycles count.
     """
-    if other is None or not is_better(plain, best, other):
+    if other is None or not is_better(plain, best, other, delay):
         return best
-    return other if sum(lost for _, lost in _losses(plain, other)) <= 0 else best
+    is_slower = sum(lost for _, lost in _losses(plain, other)) > 0
+    return best if is_slower and not delay.may_take_longer else other
 
 
-def is_better(plain: Measured, best: Measured, other: Measured) -> bool:
+def is_better(plain: Measured, best: Measured, other: Measured, delay: Delay = NO_DELAY) -> bool:
     """Whether a plan costs less than without groups, takes no longer, and is better than the best.
+
+    Where groups may take longer, so may the plan.
 
     Args:
         plain: The plan without groups.
         best: The best one so far.
         other: The other one.
+        delay: Tells what cycles count.
     """
-    is_worse = other.cost >= plain.cost or other.cycles > plain.cycles
-    return not is_worse and _price(best, other) < _price(best, best)
+    is_slower = other.cycles > plain.cycles and not delay.may_take_longer
+    is_worse = other.cost >= plain.cost or is_slower
+    return not is_worse and _price(best, other, delay) < _price(best, best, delay)

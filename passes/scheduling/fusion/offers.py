@@ -229,7 +229,8 @@ class Offers:
     def price(self, cost: Cost) -> float:
         """Return bytes and cycles as parts of what the plan without groups costs."""
         whole = self._whole
-        return cost.bytes / max(1.0, whole.bytes) + cost.cycles / max(1.0, whole.cycles)
+        moved, taken = cost.bytes / max(1.0, whole.bytes), cost.cycles / max(1.0, whole.cycles)
+        return self.delay.price(moved, taken)
 
     @cached_property
     def _whole(self) -> Cost:

@@ -9,6 +9,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import GraphSchedule, Group, Residence
+from accnn.passes.mapping.problem import Objective
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.fusion import Fuse, choice
@@ -154,6 +155,32 @@ def test_bytes_are_worth_cycles_as_parts_of_the_plan(cost: int, cycles: int, is_
 
     assert (better_of(plain, best, other) is other) == is_better
     assert better_of(plain, best, None) is best
+
+
+@pytest.mark.parametrize(
+    ("cost", "cycles", "by_energy", "by_both"),
+    [
+        (100, 1001, True, False),
+        (790, 700, True, False),
+        (700, 640, True, True),
+        (790, 5000, False, False),  # eight times the cycles
+        (700, 5000, True, False),
+        (800, 590, True, True),
+        (810, 500, False, True),
+        (1000, 100, False, False),
+    ],
+)
+def test_groups_may_take_longer_where_energy_counts(
+    cost: int, cycles: int, by_energy: bool, by_both: bool
+):
+    both = (Group(members=("a", "b")),)
+    plain, best = measured((), 1000, 1000), measured(both, 800, 600)
+
+    other = measured(both, cost, cycles)
+
+    for objective, is_better in ((Objective.ENERGY, by_energy), (Objective.EDP, by_both)):
+        found = better_of(plain, best, other, Delay(objective=objective))
+        assert (found is other) == is_better
 
 
 IN_PLACE = tuple(
