@@ -13,7 +13,7 @@ from ....ir.proof import Scope
 from ...deadline import NEVER, Deadline
 from ...mapping.problem import Objective
 from ..fusion import Fuse
-from ..fusion.choice import fused_plan, is_better, plan_if_any
+from ..fusion.choice import PlanComparison, fused_plan, plan_if_any
 from ..fusion.subsampled import keeps_space, regrouped, subsampled
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
@@ -153,7 +153,7 @@ class Cosma:
             found = plan_if_any(replanner.planned, groups)
             if found is None or not keeps_space(best.plan, found.plan):
                 continue
-            if is_better(plain, best, found, replanner.delay):
+            if PlanComparison(plain, replanner.delay).is_better(best, found):
                 graph, best = other, found
         return graph, best.plan
 

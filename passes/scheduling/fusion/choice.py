@@ -1,14 +1,15 @@
 """Choose fused groups, plan with them, and keep them where nothing becomes worse.
 
 A plan without groups tells what its operators move. Groups are chosen where that is saved, once so
-that some may take longer than their members one by one, and once so that none does. (Where energy
-counts, they may, as long as that is worth the bytes.) At last,
+that some may take longer than their members one by one, and once so that none does. At last,
 operators that are in none are joined with what only finishes their tiles. The plans with them are
-measured like any other, and taken only if they move less and take no longer as a whole. What is
+measured like any other, and taken only if they move less and take no longer as a whole. Where
+energy counts, groups and plans may take longer, as long as that is worth the bytes. What is
 compared are the estimates of plans; the nests of the program are found later.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ....ir.arch import Architecture
@@ -43,6 +44,67 @@ _MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
 
 
+@dataclass(frozen=True)
+class PlanComparison:
+    """Tells which plans are better.
+
+    Attributes:
+        plain: The plan without groups.
+        delay: Tells what cycles count.
+    """
+
+    plain: Measured
+    delay: Delay = NO_DELAY
+
+    def price(self, found: Measured, beside: Measured | None = None) -> float:
+        """Return bytes and cycles of a plan as parts of what another one costs.
+
+        Args:
+            found: The plan.
+            beside: The other one; that without groups by default.
+        """
+        other = beside or self.plain
+        moved, taken = found.cost / max(1, other.cost), found.cycles / max(1.0, other.cycles)
+        return self.delay.price(moved, taken)
+
+    def better_of(self, best: Measured, other: Measured | None) -> Measured:
+        """Return another plan if it is better, and its groups take no longer all together.
+
+        Args:
+            best: The best one so far.
+            other: The other one, if there is one.
+        """
+        if other is None or not self.is_better(best, other):
+            return best
+        is_slower = sum(lost for _, lost in self.losses(other)) > 0
+        return best if is_slower and not self.delay.may_take_longer else other
+
+    def is_better(self, best: Measured, other: Measured) -> bool:
+        """Whether a plan costs less than without groups, takes no longer, and beats the best one.
+
+        Of two such plans the one is better that saves a larger part of bytes than it takes more
+        cycles, or the other way round. Where groups may take longer, so may plans.
+
+        Args:
+            best: The best one so far.
+            other: The other one.
+        """
+        is_slower = other.cycles > self.plain.cycles and not self.delay.may_take_longer
+        is_worse = other.cost >= self.plain.cost or is_slower
+        return not is_worse and self.price(other, best) < self.price(best, best)
+
+    def losses(self, fused: Measured) -> Iterator[tuple[Group, float]]:
+        """Yield groups with the cycles that they take longer than their members one by one.
+
+        Args:
+            fused: A plan with groups.
+        """
+        for name, cycles in zip(fused.plan.order, fused.times, strict=True):
+            group = fused.plan.group(name)
+            if group is not None:
+                yield group, cycles - cycles_alone(self.plain, group)
+
+
 def fused_plan(
     graph: Graph,
     arch: Architecture,
@@ -67,7 +129,7 @@ def fused_plan(
         fuse: What may be fused.
         deadline: When groups are no longer measured, and plans no longer made.
     """
-    best = plain
+    best, compared = plain, PlanComparison(plain, delay)
     if deadline.is_over:
         return best
     if fuse is Fuse.GROUPS:
@@ -81,22 +143,22 @@ def fused_plan(
             intervals = Intervals(offers, expects, deadline, most)
             ways = (True,) if delay.may_take_longer else (True, False)
             chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in ways)
-            plans = [_best_with(planned, plain, plain, groups, delay) for groups in chosen]
-            return min(plans, key=lambda item: _price(plain, item, delay))
+            plans = [_best_with(planned, compared, plain, groups) for groups in chosen]
+            return min(plans, key=compared.price)
 
         best = beside(plain, True, MOST_OPERATIONS)
         apart = _apart(plain, alone)
         if apart is not None:
             other = beside(apart, False, _FEW_OPERATIONS)
-            is_better = _price(plain, other, delay) < _BETTER * _price(plain, best, delay)
+            is_better = compared.price(other) < _BETTER * compared.price(best)
             best = other if is_better else best
         groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
-            best = better_of(plain, best, plan_if_any(planned, groups), delay)
+            best = compared.better_of(best, plan_if_any(planned, groups))
     taken = frozenset(name for group in best.plan.groups for name in group.members)
     joined = tuple(item for item in epilogues(graph, arch) if taken.isdisjoint(item.members))
     if joined and not deadline.is_over:
-        best = _best_with(planned, plain, best, joined, delay)
+        best = _best_with(planned, compared, best, joined)
     return best
 
 
@@ -118,19 +180,17 @@ def _apart(plain: Measured, alone: Alone) -> Measured | None:
 
 def _best_with(
     planned: Callable[[tuple[Group, ...]], Measured | None],
-    plain: Measured,
+    compared: PlanComparison,
     best: Measured,
     groups: tuple[Group, ...],
-    delay: Delay,
 ) -> Measured:
     """Return the best plan with groups beside others, with those that are not slower, or without.
 
     Args:
         planned: Plans with groups; ``None`` where one of them cannot be tiled.
-        plain: The plan without groups.
+        compared: Tells which plans are better.
         best: The best plan so far; what it has is kept.
         groups: The groups, in the order of the plan.
-        delay: Tells what cycles count.
     """
 
     def beside(added: tuple[Group, ...]) -> Measured | None:
@@ -139,12 +199,12 @@ def _best_with(
     found, added = that_can_be_planned(beside, groups)
     if found is None:
         return best
-    losses = [(group, lost) for group, lost in _losses(plain, found) if group in added]
+    losses = [(group, lost) for group, lost in compared.losses(found) if group in added]
     kept = tuple(group for group, lost in losses if lost <= 0)
-    better = better_of(plain, best, found, delay)
-    if delay.may_take_longer or not kept or len(kept) == len(added):
+    better = compared.better_of(best, found)
+    if compared.delay.may_take_longer or not kept or len(kept) == len(added):
         return better
-    return better_of(plain, better, plan_if_any(beside, kept), delay)
+    return compared.better_of(better, plan_if_any(beside, kept))
 
 
 def that_can_be_planned(
@@ -176,19 +236,6 @@ def that_can_be_planned(
     return best, kept
 
 
-def _losses(plain: Measured, fused: Measured) -> Iterator[tuple[Group, float]]:
-    """Yield groups with the cycles that they take longer than their members one by one."""
-    for name, cycles in zip(fused.plan.order, fused.times, strict=True):
-        group = fused.plan.group(name)
-        if group is not None:
-            yield group, cycles - cycles_alone(plain, group)
-
-
-def _price(plain: Measured, found: Measured, delay: Delay) -> float:
-    """Return bytes and cycles as parts of what the plan without groups costs."""
-    return delay.price(found.cost / max(1, plain.cost), found.cycles / max(1.0, plain.cycles))
-
-
 def plan_if_any(make: Callable[..., Measured | None], *given: object) -> Measured | None:
     """Return a plan, ``None`` also where there is none that fits the scratchpad.
 
@@ -200,39 +247,3 @@ def plan_if_any(make: Callable[..., Measured | None], *given: object) -> Measure
         return make(*given)
     except InfeasibleError:
         return None
-
-
-def better_of(
-    plain: Measured, best: Measured, other: Measured | None, delay: Delay = NO_DELAY
-) -> Measured:
-    """Return another plan if it is better, and costs less and takes no longer than without groups.
-
-    Of two such plans the one is better that saves a larger part of bytes than it takes more cycles,
-    or the other way round. No plan is taken whose groups take longer all together, unless they may.
-
-    Args:
-        plain: The plan without groups.
-        best: The best one so far.
-        other: The other one, if there is one.
-        delay: Tells what cycles count.
-    """
-    if other is None or not is_better(plain, best, other, delay):
-        return best
-    is_slower = sum(lost for _, lost in _losses(plain, other)) > 0
-    return best if is_slower and not delay.may_take_longer else other
-
-
-def is_better(plain: Measured, best: Measured, other: Measured, delay: Delay = NO_DELAY) -> bool:
-    """Whether a plan costs less than without groups, takes no longer, and is better than the best.
-
-    Where groups may take longer, so may the plan.
-
-    Args:
-        plain: The plan without groups.
-        best: The best one so far.
-        other: The other one.
-        delay: Tells what cycles count.
-    """
-    is_slower = other.cycles > plain.cycles and not delay.may_take_longer
-    is_worse = other.cost >= plain.cost or is_slower
-    return not is_worse and _price(best, other, delay) < _price(best, best, delay)

@@ -13,7 +13,7 @@ from accnn.passes.mapping.problem import Objective
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.fusion import Fuse, choice
-from accnn.passes.scheduling.fusion.choice import better_of, fused_plan, that_can_be_planned
+from accnn.passes.scheduling.fusion.choice import PlanComparison, fused_plan, that_can_be_planned
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.fusion.offers import Offers
 from tests.networks import NetworkBuilder, per_tensor
@@ -153,8 +153,8 @@ def test_bytes_are_worth_cycles_as_parts_of_the_plan(cost: int, cycles: int, is_
 
     other = measured(both, cost, cycles)
 
-    assert (better_of(plain, best, other) is other) == is_better
-    assert better_of(plain, best, None) is best
+    assert (PlanComparison(plain).better_of(best, other) is other) == is_better
+    assert PlanComparison(plain).better_of(best, None) is best
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_groups_may_take_longer_where_energy_counts(
     other = measured(both, cost, cycles)
 
     for objective, is_better in ((Objective.ENERGY, by_energy), (Objective.EDP, by_both)):
-        found = better_of(plain, best, other, Delay(objective=objective))
-        assert (found is other) == is_better
+        compared = PlanComparison(plain, Delay(objective=objective))
+        assert (compared.better_of(best, other) is other) == is_better
 
 
 IN_PLACE = tuple(
