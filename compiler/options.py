@@ -45,7 +45,7 @@ class CompileOptions:
 
     Attributes:
         mapper: Finds loop nests; see ``passes/mapping/registry.py``.
-        objective: What mappers minimise.
+        objective: What loop nests and groups of operators are chosen for.
         scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
         fuse: Which operators COSMA may let run together, their tensors kept on chip between them.
         tiles: Orders tiles on the NPUs: ``static-across`` (or another that is registered).

@@ -80,7 +80,9 @@ def acc_compile(
     mapper: Annotated[
         str, typer.Option(metavar="NAME", help=f"Finds loop nests: {', '.join(MAPPER_NAMES)}.")
     ] = "cosa",
-    objective: Annotated[ObjectiveName, typer.Option(help="What mappers minimise.")] = "latency",
+    objective: Annotated[
+        ObjectiveName, typer.Option(help="What loop nests and groups are chosen for.")
+    ] = "latency",
     scheduler: Annotated[
         str,
         typer.Option(metavar="NAME", help=f"Plans the scratchpad: {', '.join(SCHEDULER_NAMES)}."),

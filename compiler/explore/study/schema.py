@@ -90,7 +90,7 @@ class MappingTable:
 
     Attributes:
         mapper: Who maps them; the parameter ``options.mapper`` takes its place.
-        objective: What mappers minimise; what the study minimises if absent.
+        objective: What loop nests and groups are chosen for; what the study minimises if absent.
         seed: Of mappers that draw at random.
         evaluations: Of searches: mappings to look at; ``None`` is the mapper's default.
         timeout: Of one task; what takes longer is recorded as such [s].
