@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
@@ -20,6 +21,7 @@ from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline
 from accnn.passes.mapping.problem import Objective
+from accnn.passes.scheduling.cosma.traffic import groups, streaming, tilings
 from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
@@ -67,6 +69,7 @@ class _Asked:
     arch: Architecture
     seed: int
     all_off_chip: bool
+    comfortable: int | None
     graph: Graph = field(compare=False)
     options: CompileOptions = field(compare=False)
     data: Mapping[str, Array] = field(compare=False)
@@ -84,6 +87,7 @@ def compile_graph(
     scheduler: str = "in-order",
     mapper: str = "output-stationary",
     objective: Objective = Objective.LATENCY,
+    comfortable: int | None = None,
 ) -> Compiled:
     """Compile a network and compute what its tensors must be.
 
@@ -98,6 +102,8 @@ def compile_graph(
         scheduler: Who plans the scratchpad.
         mapper: Who finds loop nests; the greedy one is fast, and what it finds is like any other.
         objective: What nests and groups are chosen for.
+        comfortable: What plans leave for tiles at least [byte]; as the scratchpad's size says by
+            default. As much as in a large one keeps tensors from staying, and groups from being.
 
     Returns:
         The same for the same arguments: tests leave it as it is.
@@ -113,6 +119,7 @@ def compile_graph(
         options=options,
         seed=seed,
         all_off_chip=all_off_chip,
+        comfortable=comfortable,
         graph=graph,
         data=data,
     )
@@ -122,7 +129,11 @@ def compile_graph(
 @lru_cache(maxsize=32)
 def _compile(asked: _Asked) -> Compiled:
     source = Module(graph=asked.graph, arch=asked.arch, constants=Constants(asked.data))
-    module = run_pipeline(default_pipeline(asked.options), source).module
+    with pytest.MonkeyPatch.context() as patch:
+        if asked.comfortable is not None:
+            for planner in (groups, streaming, tilings):
+                patch.setattr(planner, "comfortable", lambda _: asked.comfortable)
+        module = run_pipeline(default_pipeline(asked.options), source).module
     if asked.all_off_chip:
         module = observed(module)
     lowered = lower(module)

@@ -25,6 +25,7 @@ def compiled_shortcut(tiles: str, *, all_off_chip: bool = False) -> Compiled:
         scheduler="cosma",
         tiles=tiles,
         all_off_chip=all_off_chip,
+        comfortable=8192,
     )
 
 

@@ -29,6 +29,7 @@ def residual(arch: str, size: int, tiles: str, *, all_off_chip: bool) -> Compile
         scheduler="cosma",
         tiles=tiles,
         all_off_chip=all_off_chip,
+        comfortable=8192,
     )
 
 

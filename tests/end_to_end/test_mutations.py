@@ -61,7 +61,9 @@ PLANS = {
 @pytest.fixture(scope="module", params=[*thinned([*PLANS], one_in=3)])
 def compiled(request: pytest.FixtureRequest) -> Compiled:
     arch, scheduler, budget = PLANS[request.param]
-    found = compile_graph(*unpadded_network(), arch, budget=budget, scheduler=scheduler)
+    found = compile_graph(
+        *unpadded_network(), arch, budget=budget, scheduler=scheduler, comfortable=8192
+    )
     assert found.wrong(found.run(detect_races=True)) == []
     return found
 
