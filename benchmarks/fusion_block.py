@@ -9,32 +9,24 @@ onnxruntime layer by layer. The table is printed; with ``--docs`` it is written 
 ``docs/fusion.md``, too. The exit code is 1 if a program was not verified.
 """
 
-import argparse
-import logging
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions, VerifyMode
-from accnn.ir.report import VerificationStatus
-from accnn.models.session import save_model
 from accnn.passes.scheduling.fusion import Fuse
-from benchmarks.documents import between_marks
 from benchmarks.fusion import ARCHS, DOCS
+from benchmarks.fusion_small import cell, tabulate, two_programs
 
 MARKS = "benchmarks.fusion_block"
 SIZES = ((48, 16384), (128, 24576))
 """Tokens, each with the scratchpad [byte]."""
 
 WIDTH, HEADS, HIDDEN = 16, 2, 32
-_LOG = logging.getLogger(MARKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +52,10 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all blocks; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--docs", action="store_true", help="write the table to docs/fusion.md")
-    chosen = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    rows = [measured(*size, arch) for size in SIZES for arch in ARCHS]
-    _LOG.info("%s", markdown(rows))
-    if chosen.docs:
-        text = DOCS.read_text(encoding="utf-8")
-        DOCS.write_text(between_marks(text, MARKS, markdown(rows)), encoding="utf-8")
-    return 0 if all(row.is_verified for row in rows) else 1
+    cases = [(*size, arch) for size in SIZES for arch in ARCHS]
+    return tabulate(
+        arguments, __doc__, lambda: [measured(*case) for case in cases], markdown, DOCS, MARKS
+    )
 
 
 def measured(tokens: int, scratchpad: int, arch: str) -> Row:
@@ -80,23 +66,14 @@ def measured(tokens: int, scratchpad: int, arch: str) -> Row:
         scratchpad: Its size [byte].
         arch: Name of the machine.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "block.onnx"
-        save_model(block(tokens), path)
-        reports = [
-            compile(path, arch=arch, options=options(scratchpad, fuse)).report
-            for fuse in (Fuse.OFF, Fuse.GROUPS)
-        ]
-    off, groups = (report.totals for report in reports)
+    found = two_programs(block(tokens), arch, lambda fuse: options(scratchpad, fuse))
     return Row(
         tokens=tokens,
         scratchpad=scratchpad,
         arch=arch,
-        moved=(off.offchip_bytes or 0, groups.offchip_bytes or 0),
-        cycles=(off.cycles_simulated or 0, groups.cycles_simulated or 0),
-        is_verified=all(
-            report.verification.status is VerificationStatus.VERIFIED for report in reports
-        ),
+        moved=(found.off.offchip_bytes or 0, found.groups.offchip_bytes or 0),
+        cycles=(found.off.cycles_simulated or 0, found.groups.cycles_simulated or 0),
+        is_verified=found.is_verified,
     )
 
 
@@ -135,7 +112,7 @@ def markdown(rows: Sequence[Row]) -> str:
 def _line(row: Row) -> str:
     figures = (f"{number:,}" for number in (*row.moved, *row.cycles))
     size = f"{row.scratchpad // 1024} KiB"
-    cells = (f"{row.tokens}", size, row.arch, *figures, "yes" if row.is_verified else "**no**")
+    cells = (f"{row.tokens}", size, row.arch, *figures, cell(row.is_verified))
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -10,25 +10,18 @@ four times what one does. The table is printed; with ``--docs`` it is written to
 ``docs/fusion.md``, too. The exit code is 1 if a program was not verified.
 """
 
-import argparse
-import logging
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions
-from accnn.ir.report import Totals, VerificationStatus
-from accnn.models.session import save_model
+from accnn.ir.report import Totals
 from accnn.passes.mapping.problem import Objective
-from accnn.passes.scheduling.fusion import Fuse
-from benchmarks.documents import between_marks
 from benchmarks.fusion import DOCS
+from benchmarks.fusion_small import cell, tabulate, two_programs
 
 MARKS = "benchmarks.fusion_wide"
 COLUMNS = (264, 72)
@@ -36,7 +29,6 @@ COLUMNS = (264, 72)
 
 OBJECTIVES = (Objective.LATENCY, Objective.EDP, Objective.ENERGY)
 FILTERS, CHANNELS, ROWS = 4, 32, 64
-_LOG = logging.getLogger(MARKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +52,10 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all images; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--docs", action="store_true", help="write the table to docs/fusion.md")
-    chosen = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    rows = [measured(columns, objective) for columns in COLUMNS for objective in OBJECTIVES]
-    _LOG.info("%s", markdown(rows))
-    if chosen.docs:
-        text = DOCS.read_text(encoding="utf-8")
-        DOCS.write_text(between_marks(text, MARKS, markdown(rows)), encoding="utf-8")
-    return 0 if all(row.is_verified for row in rows) else 1
+    cases = [(columns, objective) for columns in COLUMNS for objective in OBJECTIVES]
+    return tabulate(
+        arguments, __doc__, lambda: [measured(*case) for case in cases], markdown, DOCS, MARKS
+    )
 
 
 def measured(columns: int, objective: Objective) -> Row:
@@ -79,26 +65,17 @@ def measured(columns: int, objective: Objective) -> Row:
         columns: Of the image.
         objective: What nests and groups are chosen for.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "filters.onnx"
-        save_model(filters(columns), path)
-        reports = [
-            compile(
-                path,
-                arch="simba",
-                options=CompileOptions(cache=None, fuse=fuse, objective=objective),
-            ).report
-            for fuse in (Fuse.OFF, Fuse.GROUPS)
-        ]
-    off, groups = (_figures(report.totals) for report in reports)
+    found = two_programs(
+        filters(columns),
+        "simba",
+        lambda fuse: CompileOptions(cache=None, fuse=fuse, objective=objective),
+    )
     return Row(
         columns=columns,
         objective=objective,
-        off=off,
-        groups=groups,
-        is_verified=all(
-            report.verification.status is VerificationStatus.VERIFIED for report in reports
-        ),
+        off=_figures(found.off),
+        groups=_figures(found.groups),
+        is_verified=found.is_verified,
     )
 
 
@@ -155,7 +132,7 @@ def _cells(row: Row) -> Iterator[str]:
     for off, groups in tuple(zip(row.off, row.groups, strict=True))[:2]:
         yield from (f"{off:,}", f"{groups:,}")
     yield from (f"{row.off[2] / 1e6:.0f}", f"{row.groups[2] / 1e6:.0f}")
-    yield "yes" if row.is_verified else "**no**"
+    yield cell(row.is_verified)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline
 from accnn.passes.mapping.problem import Objective
-from accnn.passes.scheduling.cosma.traffic import groups, streaming, tilings
+from accnn.passes.scheduling.cosma.traffic import streaming
 from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
@@ -131,8 +131,7 @@ def _compile(asked: _Asked) -> Compiled:
     source = Module(graph=asked.graph, arch=asked.arch, constants=Constants(asked.data))
     with pytest.MonkeyPatch.context() as patch:
         if asked.comfortable is not None:
-            for planner in (groups, streaming, tilings):
-                patch.setattr(planner, "comfortable", lambda _: asked.comfortable)
+            patch.setattr(streaming, "comfortable", lambda _: asked.comfortable)
         module = run_pipeline(default_pipeline(asked.options), source).module
     if asked.all_off_chip:
         module = observed(module)

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import fusion_block
-from benchmarks.fusion_block import MARKS, Row, main, measured
+from benchmarks.fusion import ARCHS
+from benchmarks.fusion_block import SIZES, Row, measured
+
+from .tables import check_the_table_stands_in_the_document
 
 ROW = Row(
     tokens=6,
@@ -32,15 +35,7 @@ def test_a_block_moves_less_with_groups_and_is_verified() -> None:
 def test_the_table_stands_in_the_document(
     is_verified: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = tmp_path / "fusion.md"
-    document.write_text(f"before\n<!-- {MARKS} -->\n<!-- end of {MARKS} -->\nafter\n")
-    monkeypatch.setattr(fusion_block, "DOCS", document)
     row = replace(ROW, is_verified=is_verified)
-    monkeypatch.setattr(fusion_block, "measured", lambda *_: row)
+    times = len(SIZES) * len(ARCHS)
 
-    code = main(["--docs"])
-
-    assert code == (0 if is_verified else 1)
-    line = LINE if is_verified else LINE.replace("yes", "**no**")
-    assert line in document.read_text()
-    assert document.read_text().startswith("before\n")
+    check_the_table_stands_in_the_document(fusion_block, row, LINE, times, tmp_path, monkeypatch)

@@ -7,7 +7,9 @@ import pytest
 
 from accnn.passes.mapping.problem import Objective
 from benchmarks import fusion_wide
-from benchmarks.fusion_wide import COLUMNS, MARKS, OBJECTIVES, Row, main, measured
+from benchmarks.fusion_wide import COLUMNS, OBJECTIVES, Row, measured
+
+from .tables import check_the_table_stands_in_the_document
 
 ROW = Row(
     columns=6,
@@ -33,15 +35,7 @@ def test_where_energy_counts_groups_take_less_of_it_and_are_verified() -> None:
 def test_the_table_stands_in_the_document(
     is_verified: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = tmp_path / "fusion.md"
-    document.write_text(f"before\n<!-- {MARKS} -->\n<!-- end of {MARKS} -->\nafter\n")
-    monkeypatch.setattr(fusion_wide, "DOCS", document)
     row = replace(ROW, is_verified=is_verified)
-    monkeypatch.setattr(fusion_wide, "measured", lambda *_: row)
+    times = len(COLUMNS) * len(OBJECTIVES)
 
-    code = main(["--docs"])
-
-    assert code == (0 if is_verified else 1)
-    line = LINE if is_verified else LINE.replace("yes", "**no**")
-    assert document.read_text().count(line) == len(COLUMNS) * len(OBJECTIVES)
-    assert document.read_text().startswith("before\n")
+    check_the_table_stands_in_the_document(fusion_wide, row, LINE, times, tmp_path, monkeypatch)

@@ -64,8 +64,7 @@ class PlanComparison:
             beside: The other one; that without groups by default.
         """
         other = beside or self.plain
-        moved, taken = found.cost / max(1, other.cost), found.cycles / max(1.0, other.cycles)
-        return self.delay.price(moved, taken)
+        return self.delay.price(found.cost, found.cycles, other.cost, other.cycles)
 
     def better_of(self, best: Measured, other: Measured | None) -> Measured:
         """Return another plan if it is better, and its groups take no longer all together.

@@ -229,8 +229,7 @@ class Offers:
     def price(self, cost: Cost) -> float:
         """Return bytes and cycles as parts of what the plan without groups costs."""
         whole = self._whole
-        moved, taken = cost.bytes / max(1.0, whole.bytes), cost.cycles / max(1.0, whole.cycles)
-        return self.delay.price(moved, taken)
+        return self.delay.price(cost.bytes, cost.cycles, whole.bytes, whole.cycles)
 
     @cached_property
     def _whole(self) -> Cost:

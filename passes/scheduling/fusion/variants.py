@@ -95,8 +95,7 @@ class Variants:
         if found is None:
             return float("inf")
         cycles = max(found.cycles, self.delay.cycles_of(found.total))
-        moved, taken = found.total / max(1, self.base.cost), cycles / max(1.0, self.base.cycles)
-        return self.delay.price(moved, taken)
+        return self.delay.price(found.total, cycles, self.base.cost, self.base.cycles)
 
     def _measured(self, group: Group) -> StreamedTraffic | None:
         op, here, space = self._asked(group)

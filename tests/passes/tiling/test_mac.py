@@ -49,6 +49,11 @@ ROWS = {
     "dram": [Loop(Dim.P, 2), Loop(Dim.K, 2)],
     "ab": [Loop(Dim.P, 4), Loop(Dim.Q, 8), Loop(Dim.C, 8), Loop(Dim.R, 3), Loop(Dim.S, 3)],
 }
+PADDED = {
+    "dram": [Loop(Dim.P, 4)],
+    "ab": [Loop(Dim.P, 3), *ROWS["ab"][1:], Loop(Dim.K, 2)],
+}
+"""Twelve rows where there are eight: the last of four indices is padding."""
 
 
 def test_off_chip_loops_become_operations(edge: Architecture):
@@ -98,11 +103,7 @@ def test_a_pointwise_stride_skips_rows(edge: Architecture):
 
 
 def test_padded_iterations_are_dropped_and_edges_clipped(edge: Architecture):
-    loops = {
-        "dram": [Loop(Dim.P, 4)],
-        "ab": [Loop(Dim.P, 3), *ROWS["ab"][1:], Loop(Dim.K, 2)],
-    }
-    tiles = _tiled(edge, loops)
+    tiles = _tiled(edge, PADDED)
 
     assert [op.box[2] for op in tiles.ops if op.accumulates] == [
         Range(0, 3),
@@ -116,10 +117,6 @@ def test_too_many_operations_are_refused_before_one_is_made(
     edge: Architecture, monkeypatch: pytest.MonkeyPatch, most: int
 ):
     """Three of four indices are no padding."""
-    loops = {
-        "dram": [Loop(Dim.P, 4)],
-        "ab": [Loop(Dim.P, 3), *ROWS["ab"][1:], Loop(Dim.K, 2)],
-    }
     made: list[TileCollector] = []
     make = TileCollector.op
     monkeypatch.setattr(
@@ -128,7 +125,7 @@ def test_too_many_operations_are_refused_before_one_is_made(
     monkeypatch.setattr("accnn.passes.tiling.collect.MOST_OPERATIONS", most)
 
     with pytest.raises(InfeasibleError, match=f"%y would be cut into more than {most}"):
-        _tiled(edge, loops)
+        _tiled(edge, PADDED)
 
     # Sums are finished by operations of their own, which are counted one by one.
     assert bool(made) == (most == 3)

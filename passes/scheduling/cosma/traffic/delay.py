@@ -55,15 +55,17 @@ class Delay:
         """Return what the cycles beyond the transfers are worth [byte]."""
         return round(self.weight * max(0.0, traffic.cycles * self.bandwidth - traffic.total))
 
-    def price(self, moved: float, taken: float) -> float:
-        """Return what bytes and cycles of groups cost together.
+    def price(self, moved: float, taken: float, all_moved: float, all_taken: float) -> float:
+        """Return what bytes and cycles of groups cost together, as parts of those of a plan.
 
         Args:
-            moved: Bytes, as a part of what is moved without groups or otherwise.
-            taken: Cycles, likewise.
+            moved: Bytes [byte].
+            taken: Cycles [cycle].
+            all_moved: What the plan moves [byte].
+            all_taken: What it takes [cycle].
         """
         of_bytes, of_cycles = _WORTH.get(self.objective, (1.0, 1.0))
-        return of_bytes * moved + of_cycles * taken
+        return of_bytes * (moved / max(1.0, all_moved)) + of_cycles * (taken / max(1.0, all_taken))
 
     def cycles_of(self, size: int) -> float:
         """Return the cycles that bytes take at the off-chip bandwidth [cycle]."""

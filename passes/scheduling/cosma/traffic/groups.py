@@ -16,26 +16,26 @@ from .....ir.workload import Operand
 from ....tiling.groups.chains import Chain, chains, passing_bits
 from ....tiling.groups.stripes import row_axis, stripes
 from ...map_groups import line_bytes
-from .model import StreamedTraffic, TrafficModel, comfortable
+from .model import StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings
 
 
-def group_traffic(graph: Graph, group: Group, arch: Architecture, scratchpad: int) -> TrafficModel:
+def group_traffic(graph: Graph, group: Group, arch: Architecture, least: int) -> TrafficModel:
     """Return the traffic model of one group.
 
     Args:
         graph: The network.
         group: The group.
         arch: The machine.
-        scratchpad: Its size [byte].
+        least: What is left for tiles at least [byte].
     """
     parts = chains(graph, group.members)
     if len(parts) == 1 and not group.rows and is_mac(parts[0][0]):
-        return _chain_traffic(graph, parts[0], arch, scratchpad)
-    return _stripe_traffic(graph, group, arch, scratchpad)
+        return _chain_traffic(graph, parts[0], arch, least)
+    return _stripe_traffic(graph, group, arch, least)
 
 
-def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture, scratchpad: int) -> TrafficModel:
+def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture, least: int) -> TrafficModel:
     """Return the traffic model of an operator of the MAC array and what finishes its tiles."""
     head, last = chain[0], chain[-1]
     nest = workload(head, graph.types)
@@ -44,11 +44,10 @@ def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture, scratchpad: i
     fetched -= {op.name for op in chain}
     bits = passing_bits(chain, 1 + len(fetched))
     stand_in = replace(head, results=last.results)
-    tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch, scratchpad)
+    tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch, least)
     tables = sum(
         graph.types[name].bytes for op in chain[1:] for name in op.inputs if graph.is_constant(name)
     )
-    least = comfortable(scratchpad)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         found = tilings.best(resident, workspace)
@@ -67,9 +66,7 @@ def _read_in_tiles(graph: Graph, op: Op) -> tuple[str, ...]:
     return tuple(name for name in names if not graph.is_constant(name))
 
 
-def _stripe_traffic(
-    graph: Graph, group: Group, arch: Architecture, scratchpad: int
-) -> TrafficModel:
+def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) -> TrafficModel:
     """Return the traffic model of a group that works stripe by stripe."""
     ops = [graph.producer[name] for name in group.members]
     rounds = stripes(graph, group.members, group.rows)
@@ -90,7 +87,6 @@ def _stripe_traffic(
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
-    least = comfortable(scratchpad)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         left = workspace - line_bytes(graph, group, resident)

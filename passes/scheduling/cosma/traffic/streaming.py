@@ -54,11 +54,11 @@ def analytic_traffic(graph: Graph, arch: Architecture, scratchpad: int) -> Traff
         group = group_of(op)
         if group is not None:
             if op.attrs not in groups:
-                groups[op.attrs] = group_traffic(graph, group, arch, scratchpad)
+                groups[op.attrs] = group_traffic(graph, group, arch, enough)
             return groups[op.attrs](op, resident, workspace)
         if op.name not in nests:
             found = _workload_of(graph, op)
-            nests[op.name] = found and OperatorTilings(graph, op, found, arch, scratchpad)
+            nests[op.name] = found and OperatorTilings(graph, op, found, arch, enough)
         tilings = nests[op.name]
         if tilings is None:
             if (op.name, resident) not in least:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
 from .....ir.workload import Operand, Workload
-from .model import StreamedTraffic, comfortable
+from .model import StreamedTraffic
 
 _Bytes: TypeAlias = NDArray[np.float64]
 
@@ -31,13 +31,13 @@ class OperatorTilings:
         op: The operator.
         nest: Its extents.
         arch: The machine.
-        scratchpad: Its size [byte].
+        comfortable: Workspace below which nothing is saved that matters [byte].
     """
 
     def __init__(
-        self, graph: Graph, op: Op, nest: Workload, arch: Architecture, scratchpad: int
+        self, graph: Graph, op: Op, nest: Workload, arch: Architecture, comfortable: int
     ) -> None:
-        self._comfortable = comfortable(scratchpad)
+        self._comfortable = comfortable
         self._graph = graph
         self._names = {
             Operand.I: op.operands[0],

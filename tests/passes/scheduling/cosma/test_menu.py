@@ -91,7 +91,7 @@ def test_each_result_of_a_group_may_pass_in_tiles():
     seen = contracted(branching, (Group(members=("y", "z"), rows=2),))
     assert [value.name for value in seen.producer["z"].results] == ["z", "y"]
 
-    model = group_traffic(branching, Group(members=("y", "z"), rows=2), arch, 8 * SIZE)
+    model = group_traffic(branching, Group(members=("y", "z"), rows=2), arch, SIZE)
     problem = problem_of(seen, 8 * SIZE, menu=streaming_menu(seen, arch, 8 * SIZE, model))
 
     (group,) = (item for item in problem.operations if item.name == "z")
