@@ -1,7 +1,7 @@
 """Many nests of one workload as arrays, for the vectorised cost model."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
@@ -299,12 +299,19 @@ def _levels(nest: LoopNest, operand: Operand) -> list[str]:
     return [item.level for item in nest.of(operand)]
 
 
-def unrollings_of(spatial: Sequence[Sequence[SpatialLoop]]) -> tuple[Unrollings, Ints]:
+def unrollings_of(spatial: Iterable[Iterable[SpatialLoop]]) -> tuple[Unrollings, Ints]:
     """Return the different ones of some unrollings, and which of them each is.
 
     Args:
         spatial: The unrolled loops of each.
     """
+    return _unrollings_of(tuple(map(tuple, spatial)))
+
+
+# The same few are asked again and again while nests of one workload are improved, and keep their
+# products.
+@lru_cache(maxsize=64)
+def _unrollings_of(spatial: tuple[tuple[SpatialLoop, ...], ...]) -> tuple[Unrollings, Ints]:
     loops = sorted({(item.fanout, item.dim) for own in spatial for item in own})
     columns = {loop: column for column, loop in enumerate(loops)}
     extents = np.ones((len(spatial), len(loops)), np.int64)

@@ -32,6 +32,7 @@ from ..engine.kernel.arrays import (
     SUBJECT,
     WAITS,
     Capacity,
+    IssueOrder,
     RunArrays,
     TurnArrays,
 )
@@ -41,7 +42,6 @@ from ..timing.issued import IssuedEvents, times_of
 from ..timing.work import Work
 from .demand import too_many
 from .fixed_places import NOWHERE, FixedPlaces
-from .issue_order import Turn
 from .tables import GraphTables
 
 Ints = NDArray[np.int64]
@@ -68,7 +68,7 @@ class Attempts:
     """
 
     tables: GraphTables
-    order: Sequence[Turn]
+    order: IssueOrder
     ranges: Mapping[Space, tuple[int, int]]
     places: FixedPlaces = NOWHERE
 

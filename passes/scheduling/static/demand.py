@@ -13,9 +13,22 @@ from numpy.typing import NDArray
 
 from ....ir.errors import InfeasibleError, Shortage
 from ....ir.isa.instructions import Space
+from ....ir.isa.spaces import ON_CHIP
 from ....ir.tiles.graph import Role, Tile, TileGraph
 from ..engine.blocks import Block, busiest_step
-from .issue_order import Turn
+from ..engine.kernel.arrays import (
+    BYTES,
+    INNER,
+    KIND,
+    MEMORY,
+    NPU,
+    RESULT,
+    SHARED,
+    TENSOR,
+    TILES,
+    IssueOrder,
+    TileArrays,
+)
 
 Ints = NDArray[np.int64]
 
@@ -27,19 +40,23 @@ FIXED = frozenset({Role.O, Role.INNER})
 
 
 def check_demand(
-    graph: TileGraph, order: Sequence[Turn], spaces: Mapping[Space, tuple[int, int]]
+    graph: TileGraph,
+    tiles: TileArrays,
+    order: IssueOrder,
+    spaces: Mapping[Space, tuple[int, int]],
 ) -> None:
     """Refuse tiles of which too many are needed at once.
 
     Args:
         graph: Tiles and operations.
+        tiles: The same, as the engine sees them.
         order: Operations as they are issued.
         spaces: First byte and size of the range of each space that tiles may use.
 
     Raises:
         InfeasibleError: Tiles that are needed at once do not fit their space.
     """
-    if _fits(graph, order, spaces):
+    if _fits(tiles, order, spaces):
         return
     for (space, _), needs in demands(graph, order).items():
         _, size = spaces.get(space, (0, 0))
@@ -49,21 +66,17 @@ def check_demand(
             raise too_many(graph, [graph.tiles[tile] for tile in needed], size)
 
 
-def _fits(graph: TileGraph, order: Sequence[Turn], spaces: Mapping[Space, tuple[int, int]]) -> bool:
+def _fits(t: TileArrays, order: IssueOrder, spaces: Mapping[Space, tuple[int, int]]) -> bool:
     """Whether tiles that are needed at once fit each space; there may be many, so in arrays."""
-    tiles, numbers = graph.tiles, list(Space)
-    touched = np.array([tile for turn in order for tile in turn.tiles], np.int64)
-    counts = [len(turn.tiles) for turn in order]
-    position = np.repeat(np.arange(len(order)), counts)
-    npu = np.repeat(np.array([turn.npu for turn in order], np.int64), counts)
-    sizes = np.array([0 if tile.is_resident else tile.occupied for tile in tiles], np.int64)
-    is_fixed = np.array([tile.role in FIXED for tile in tiles], np.bool_)
-    space = np.array([numbers.index(tile.space) for tile in tiles], np.int64)
-    is_shared = np.array([tile.space.is_shared for tile in tiles], np.bool_)
-    memory = len(numbers) * np.where(is_shared[touched], 0, npu) + space[touched]
+    touched, counts = order.tiles, np.diff(order.turns[:, TILES])
+    position = np.repeat(np.arange(len(counts)), counts)
+    npu = np.repeat(order.turns[:-1, NPU], counts)
+    sizes = np.where(t.tiles[:, TENSOR] < 0, t.tiles[:, BYTES], 0)
+    is_fixed = np.isin(t.tiles[:, KIND], (RESULT, INNER))
+    memory = t.tiles[touched, MEMORY] + np.where(t.tiles[touched, SHARED], 0, npu)
     memories: list[int] = np.unique(memory).tolist()
     for key in memories:
-        _, size = spaces.get(numbers[key % len(numbers)], (0, 0))
+        _, size = spaces.get(ON_CHIP[key // t.npus], (0, 0))
         here = memory == key
         if _peak(touched[here], position[here], sizes, is_fixed) > size:
             return False
@@ -89,7 +102,7 @@ def _peak(touched: Ints, position: Ints, sizes: Ints, is_fixed: NDArray[np.bool_
     return int((needed + np.cumsum(change)).max())
 
 
-def demands(graph: TileGraph, order: Sequence[Turn]) -> dict[SpaceKey, list[tuple[int, Block]]]:
+def demands(graph: TileGraph, order: IssueOrder) -> dict[SpaceKey, list[tuple[int, Block]]]:
     """Return what must lie in each space, and at which turns; tiles that may leave turn by turn.
 
     Args:
@@ -98,12 +111,15 @@ def demands(graph: TileGraph, order: Sequence[Turn]) -> dict[SpaceKey, list[tupl
     """
     found: dict[SpaceKey, list[tuple[int, Block]]] = {}
     fixed: dict[tuple[SpaceKey, int], tuple[int, int]] = {}
-    for position, turn in enumerate(order):
-        for tile in turn.tiles:
+    begins: list[int] = order.turns[:, TILES].tolist()
+    npus: list[int] = order.turns[:-1, NPU].tolist()
+    tiles: list[int] = order.tiles.tolist()
+    for position, npu in enumerate(npus):
+        for tile in tiles[begins[position] : begins[position + 1]]:
             item = graph.tiles[tile]
             if item.is_resident:
                 continue
-            key = item.space, item.space.owner(turn.npu)
+            key = item.space, item.space.owner(npu)
             if item.role in FIXED:
                 first, _ = fixed.get((key, tile), (position, position))
                 fixed[key, tile] = first, position

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import Role, TileGraph
 from ..engine.blocks import Block, pack_greedily, peak_bytes
+from ..engine.kernel.arrays import IssueOrder
 from .demand import FIXED, demands
-from .issue_order import Turn
 
 _LOADED = frozenset({Role.W, Role.I, Role.PARAM})
 """Roles of tiles that come from off-chip memory."""
@@ -48,7 +48,7 @@ NOWHERE = FixedPlaces({}, {}, {})
 
 
 def fixed_places(
-    graph: TileGraph, order: Sequence[Turn], ranges: Mapping[Space, tuple[int, int]]
+    graph: TileGraph, order: IssueOrder, ranges: Mapping[Space, tuple[int, int]]
 ) -> Iterator[FixedPlaces]:
     """Yield places for tiles of a graph: for all of them, then for the inner ones.
 

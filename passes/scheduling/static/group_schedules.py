@@ -17,9 +17,10 @@ from ...base import require_arch
 from ...tiling.groups.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.residency import Residency, parameter_range, residency
+from ..engine.kernel.arrays import IssueOrder
 from .attempts import Attempt
 from .demand import check_demand
-from .issue_order import Dealing, Turn, issue_order
+from .issue_order import Dealing, issue_order
 from .lags import MANY, Lags, LagSearch, MixedStripes
 from .ready_order import Preference, ReadyStripes
 from .static import best_of, dealt_schedules, rating_of, schedule_turns
@@ -184,7 +185,8 @@ class GroupSchedules:
         """Whether the tiles of each operation fit together, of the first stripes."""
         if order not in self._known_to_fit:
             try:
-                check_demand(*self._first_turns(order), self._ranges)
+                tables, turns = self._first_turns(order)
+                check_demand(tables.graph, tables.tiles, turns, self._ranges)
                 self._known_to_fit[order] = True
             except InfeasibleError:
                 self._known_to_fit[order] = False
@@ -291,8 +293,8 @@ class GroupSchedules:
 
     def _promising(self, first: StripeOrder) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than an order in which none does."""
-        tiles, npus = self._tiles_of(first), len(require_arch(self.module).npus)
-        estimate = MixedStripes(self._in_turn[first], npus, first.dealing, tiles.in_order)
+        tiles = self._tiles_of(first)
+        estimate = MixedStripes(self._in_turn[first], first.dealing, tiles.numbers)
         search = LagSearch(
             tiles.may_lag,
             tiles.count,
@@ -344,22 +346,22 @@ class GroupSchedules:
         tables = GraphTables(graph, require_arch(self.module))
         return schedule_turns(tables, self._ranges, self._turns(tables, order))
 
-    def _turns(self, tables: GraphTables, order: StripeOrder) -> tuple[Turn, ...]:
+    def _turns(self, tables: GraphTables, order: StripeOrder) -> IssueOrder:
         """Return the turns of the tiles of an order."""
         tiles = self._tiles_of(order)
         if order.preference is None:
-            return issue_order(tables.graph, len(tiles.arch.npus), order.dealing)
+            return issue_order(tables.tiles, order.dealing)
         stripes = ReadyStripes(tables, tiles.places(order.behind))
         return stripes.order(order.preference).turns
 
-    def _first_turns(self, order: StripeOrder) -> tuple[TileGraph, tuple[Turn, ...]]:
+    def _first_turns(self, order: StripeOrder) -> tuple[GraphTables, IssueOrder]:
         """Return the tiles of the first stripes, and their turns."""
         if order.preference is not None:
             stripes = self._ready_stripes(order, MANY)
-            return stripes.tables.graph, stripes.order(order.preference).turns
+            return stripes.tables, stripes.order(order.preference).turns
         tiles = self._tiles_of(order, first=MANY)
-        graph = tiles.in_order(order.behind, MANY)
-        return graph, issue_order(graph, len(tiles.arch.npus), order.dealing)
+        tables = GraphTables(tiles.in_order(order.behind, MANY), tiles.arch)
+        return tables, issue_order(tables.tiles, order.dealing)
 
     def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, Attempt]:
         graph, arch = tiles.in_order(), require_arch(self.module)

@@ -11,15 +11,19 @@ worth that is estimated from some stripes: their operations wait for their engin
 read, and for nothing else.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....ir.isa.instructions import Unit
-from ....ir.tiles.graph import TileGraph, TileOp
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.kernel.arrays import UNIT, TileArrays
+from ..engine.kernel.issue import makespan
 from .attempts import Attempt
 from .issue_order import Dealing, issue_order
+
+Ints = NDArray[np.int64]
 
 Lags = tuple[int, ...]
 """Numbers of the chains that lag a stripe more than the one before."""
@@ -100,15 +104,14 @@ class MixedStripes:
 
     Attributes:
         in_turn: What was issued there.
-        npus: How many share the work.
         dealing: How accumulations are dealt out.
-        ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
+        ordered: Returns the numbers of the operations in their order where some chains lag, of so
+            many stripes, the first ones.
     """
 
     in_turn: Attempt
-    npus: int
     dealing: Dealing
-    ordered: Callable[[Lags, int], TileGraph]
+    ordered: Callable[[Lags, int], Ints]
 
     def work(self, stripes: int) -> float:
         """Return what the busiest engine works in some stripes, dealt out evenly [cycle].
@@ -116,10 +119,9 @@ class MixedStripes:
         Args:
             stripes: How many.
         """
-        work: dict[Unit, int] = defaultdict(int)
-        for op in self.ordered((), stripes).ops:
-            work[op.unit] += self._durations[_key(op)]
-        return max(work.values()) / self.npus
+        ops = self.ordered((), stripes)
+        units = self._tiles.ops[ops, UNIT]
+        return float(np.bincount(units, self._cycles[ops]).max()) / self._tiles.npus
 
     def makespan(self, behind: Lags, stripes: int) -> int:
         """Return what the operations of some stripes are expected to take [cycle].
@@ -128,29 +130,24 @@ class MixedStripes:
             behind: Which chains lag.
             stripes: How many stripes.
         """
-        graph = self.ordered(behind, stripes)
-        free: dict[tuple[Unit, int], int] = defaultdict(int)
-        ready = [0] * len(graph.tiles)
-        for turn in issue_order(graph, self.npus, self.dealing):
-            for op in map(graph.ops.__getitem__, turn.ops):
-                engine = op.unit, turn.npu
-                sums = ready[op.out] if op.accumulates else 0
-                start = max(free[engine], sums, *map(ready.__getitem__, op.reads))
-                free[engine] = start + self._durations[_key(op)]
-                ready[op.out] = max(ready[op.out], free[engine])
-        return max(free.values())
+        tiles = self._tiles
+        order = issue_order(tiles, self.dealing, self.ordered(behind, stripes))
+        free = np.zeros((len(self.in_turn.tables.units), tiles.npus), np.int64)
+        return makespan(tiles, order, self._cycles, free, np.zeros(len(tiles.tiles), np.int64))
+
+    @property
+    def _tiles(self) -> TileArrays:
+        return self.in_turn.tables.tiles
 
     @cached_property
-    def _durations(self) -> Mapping[Hashable, int]:
-        """How long each operation took [cycle]."""
-        ops = self.in_turn.graph.ops
-        return {_key(ops[number]): cycles for number, cycles in self.in_turn.computed}
+    def _cycles(self) -> Ints:
+        """How long each operation took [cycle] ``[ops]``."""
+        found = np.zeros(len(self.in_turn.graph.ops), np.int64)
+        for number, cycles in self.in_turn.computed:
+            found[number] = cycles
+        return found
 
 
 def _sorted(expected: Mapping[Lags, float]) -> list[Lags]:
     """Return lags, those first that are expected to take the least time."""
     return sorted(expected, key=lambda item: (expected[item], item))
-
-
-def _key(op: TileOp) -> Hashable:
-    return op.unit, op.works_for, op.box

@@ -18,18 +18,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....ir.tiles.events import EventKind
-from ....ir.tiles.graph import TileGraph
 from ...tiling.groups.group import OpPlace
 from ..engine.kernel import ready
-from ..engine.kernel.arrays import UNIT
-from ..timing.issued import firsts
-from .issue_order import Chain, Turn, chains, turn_of
+from ..engine.kernel.arrays import UNIT, IssueOrder
+from ..engine.kernel.issue import Accumulations
+from ..timing.issued import entries, firsts
+from .issue_order import accumulations, in_turns
 from .tables import GraphTables
 
 Ints = NDArray[np.int64]
@@ -51,26 +50,22 @@ class ReadyOrder:
     """Operations in the order in which they can start.
 
     Attributes:
-        graph: Tiles and operations.
-        accumulations: Operations that one NPU works through, by turn of the stripes, and lag.
+        stripes: What is put in order.
         issued: Accumulation and NPU, in order ``[accumulations, 2]``.
         cycles: When the last one is expected to end.
     """
 
-    graph: TileGraph
-    accumulations: Sequence[Chain]
+    stripes: "ReadyStripes"
     issued: Ints
     cycles: int
 
     @cached_property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> IssueOrder:
         """All operations, each with its NPU."""
-        issued: list[list[int]] = self.issued.tolist()
-        return tuple(
-            turn_of(self.graph, npu, turn)
-            for number, npu in issued
-            for turn in self.accumulations[number]
-        )
+        known, number = self.stripes.accumulations, self.issued[:, 0]
+        turns = known.members[entries(known.begins, number)]
+        npus = np.repeat(self.issued[:, 1], np.diff(known.begins)[number])
+        return in_turns(self.stripes.tables.tiles, known, np.stack((turns, npus), axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +93,7 @@ class ReadyStripes:
             tiles, units = self.tables.tiles, len(self.tables.units)
             run = ready.empty_order(tiles, self._parts, units)
             cycles = ready.run_ready(tiles, self._parts, preference.value, run)
-            found = ReadyOrder(self.tables.graph, self._accumulations, run.issued, cycles)
-            self._orders[preference] = found
+            self._orders[preference] = ReadyOrder(self, run.issued, cycles)
         return self._orders[preference]
 
     @property
@@ -121,28 +115,34 @@ class ReadyStripes:
         return work.lead + works.length(work)
 
     @cached_property
-    def _accumulations(self) -> Sequence[Chain]:
-        """Accumulations by turn of the stripes, and by how many these they lag."""
-        found: list[Chain] = []
-        for _, turn in groupby(chains(self.tables.graph), lambda chain: self._place(chain).turn):
-            found += sorted(turn, key=lambda chain: self._place(chain).lag)
-        return found
+    def accumulations(self) -> Accumulations:
+        """What one NPU works through, by turn of the stripes, and by how many these it lags."""
+        found = accumulations(self.tables.tiles)
+        places = self._places_of(found)
+        order = np.lexsort((places[:, 1], places[:, 0]))
+        return found._replace(
+            members=found.members[entries(found.begins, order)],
+            begins=firsts(np.diff(found.begins)[order]),
+        )
 
-    def _place(self, chain: Chain) -> OpPlace:
-        return self.places[chain[0][0]]
+    def _places_of(self, found: Accumulations) -> Ints:
+        """Return turn and lag with which accumulations begin ``[accumulations, 2]``."""
+        first = found.ops[found.turns[found.members[found.begins[:-1]]]]
+        return np.array(self.places, np.int64).reshape(-1, 2)[first]
 
     @cached_property
     def _parts(self) -> ready.Parts:
-        ops = [[number for turn in chain for number in turn] for chain in self._accumulations]
-        flat = np.array([number for numbers in ops for number in numbers], np.int64)
-        begins = firsts([len(numbers) for numbers in ops])
-        work = np.add.reduceat(self.cycles[flat, 0], begins[:-1])
-        found = groupby(map(self._place, self._accumulations))
-        parts = [(place.turn, place.lag, len([*same])) for place, same in found]
-        turns, lags, lengths = zip(*parts, strict=True)
+        known = self.accumulations
+        ops = known.ops[entries(known.turns, known.members)]
+        lengths = np.diff(known.turns)[known.members]
+        begins = firsts(np.add.reduceat(lengths, known.begins[:-1]))
+        work = np.add.reduceat(self.cycles[ops, 0], begins[:-1])
+        places = self._places_of(known)
+        is_new = np.any(np.diff(places, axis=0, prepend=-1) != 0, axis=1)
+        parts = np.column_stack((places, np.arange(len(places))))[is_new]
         return ready.Parts(
-            parts=np.stack(((*turns, -1), (*lags, 0), firsts(lengths)), axis=1),
+            parts=np.append(parts, [(-1, 0, len(places))], axis=0),
             accumulations=np.stack((begins, np.append(work, 0)), axis=1),
-            ops=flat,
+            ops=ops,
             cycles=self.cycles,
         )

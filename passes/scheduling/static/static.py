@@ -7,7 +7,7 @@ makes space. A channel that would be idle before the array is fetches what later
 that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -16,10 +16,11 @@ from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
+from ..engine.kernel.arrays import IssueOrder
 from .attempts import Attempt, Attempts
 from .demand import check_demand
 from .fixed_places import fixed_places
-from .issue_order import Dealing, Turn, dealings
+from .issue_order import Dealing, dealings
 from .tables import GraphTables
 
 _Rated = TypeVar("_Rated", TileSchedule, Attempt)
@@ -73,7 +74,7 @@ def dealt_schedules(
     found: dict[Dealing, Attempt] = {}
     tables = GraphTables(graph, arch)
     complaint: InfeasibleError | None = None
-    for dealing, order in dealings(graph, len(arch.npus), other_ways=other_ways).items():
+    for dealing, order in dealings(tables.tiles, other_ways=other_ways).items():
         try:
             found[dealing] = schedule_turns(tables, ranges, order)
         except InfeasibleError as error:
@@ -84,7 +85,7 @@ def dealt_schedules(
 
 
 def schedule_turns(
-    tables: GraphTables, ranges: Mapping[Space, tuple[int, int]], order: Sequence[Turn]
+    tables: GraphTables, ranges: Mapping[Space, tuple[int, int]], order: IssueOrder
 ) -> Attempt:
     """Return the schedule of a tile graph whose operations are issued in a given order.
 
@@ -96,12 +97,11 @@ def schedule_turns(
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    graph = tables.graph
-    check_demand(graph, order, ranges)
+    check_demand(tables.graph, tables.tiles, order, ranges)
     try:
         return _best_attempt(Attempts(tables, order, ranges))
     except InfeasibleError:
-        for places in fixed_places(graph, order, ranges):
+        for places in fixed_places(tables.graph, order, ranges):
             with suppress(InfeasibleError):
                 return _best_attempt(Attempts(tables, order, places.ranges, places))
         raise

@@ -16,6 +16,7 @@ from ....ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from ....ir.tiles.regions import base_of
 from ....ir.tiles.touches import OnChip
 from ..engine.kernel.arrays import (
+    CLEARS,
     FETCHED,
     INNER,
     INWARDS,
@@ -30,14 +31,15 @@ from ..engine.kernel.arrays import (
     SUMS,
     TILES,
     USES,
+    WORK,
     Capacity,
+    IssueOrder,
     TileArrays,
     TurnArrays,
 )
 from ..timing.issued import firsts
 from ..timing.work import Work, Works
 from .fixed_places import FixedPlaces
-from .issue_order import Turn
 
 Ints = NDArray[np.int64]
 
@@ -135,19 +137,15 @@ class GraphTables:
             *cells.of(op, op.out),
         )
 
-    def turns(self, order: Sequence[Turn]) -> tuple[TurnArrays, tuple[Work, ...]]:
+    def turns(self, order: IssueOrder) -> tuple[TurnArrays, tuple[Work, ...]]:
         """Return an order of turns, and the works that it names.
 
         Args:
             order: Operations as they are issued, each with its NPU.
         """
         npus, works = len(self.arch.npus), _DistinctWorks(self.works)
-        turns = np.zeros((len(order) + 1, 3), np.int64)
-        turns[:-1, NPU] = [turn.npu for turn in order]
-        turns[:, OPS] = firsts([len(turn.ops) for turn in order])
-        turns[:, TILES] = firsts([len(turn.tiles) for turn in order])
-        tiles = np.array([tile for turn in order for tile in turn.tiles], np.int64)
-        position = np.repeat(np.arange(len(order)), np.diff(turns[:, TILES]))
+        turns, tiles = order.turns, order.tiles
+        position = np.repeat(np.arange(len(turns) - 1), np.diff(turns[:, TILES]))
         touched = tiles * npus
         touched += np.where(self.tiles.tiles[tiles, SHARED], 0, turns[position, NPU])
         does = self._operations(order, works)
@@ -155,9 +153,7 @@ class GraphTables:
         copies[:, USES] = firsts(np.bincount(touched, minlength=len(copies) - 1))
         self._note_moves(copies, np.unique(touched).tolist(), works)
         found = TurnArrays(
-            turns=turns,
-            ops=np.array([number for turn in order for number in turn.ops], np.int64),
-            tiles=tiles,
+            *order,
             does=does,
             copies=copies,
             uses=position[np.argsort(touched, kind="stable")],
@@ -165,19 +161,29 @@ class GraphTables:
         )
         return found, tuple(works.found)
 
-    def _operations(self, order: Sequence[Turn], works: "_DistinctWorks") -> Ints:
+    def _operations(self, order: IssueOrder, works: "_DistinctWorks") -> Ints:
         """Return which operations start sums from zero, and the work of each ``[ops, 2]``."""
-        cleared = set[tuple[int, tuple[Range, ...]]]()
         found = np.zeros((len(self.graph.ops), 2), np.int64)
-        for turn in order:
-            for number in turn.ops:
-                op = self.graph.ops[number]
-                clear = op.accumulates and (op.out, op.sums) not in cleared
-                if clear:
-                    cleared.add((op.out, op.sums))
-                work = works.of(EventKind.COMPUTE, number, turn.npu, clear=clear)
-                found[number] = clear, work
+        numbers, sums = order.ops, self._sums[order.ops]
+        adding = np.flatnonzero(sums >= 0)
+        found[numbers[adding[np.unique(sums[adding], return_index=True)[1]]], CLEARS] = 1
+        npus = np.repeat(order.turns[:-1, NPU], np.diff(order.turns[:, OPS]))
+        rows = zip(numbers.tolist(), npus.tolist(), found[numbers, CLEARS].tolist(), strict=True)
+        found[numbers, WORK] = [
+            works.of(EventKind.COMPUTE, number, npu, clear=bool(clear))
+            for number, npu, clear in rows
+        ]
         return found
+
+    @cached_property
+    def _sums(self) -> Ints:
+        """Numbers of the sums that operations add to, -1 of others ``[ops]``."""
+        known: dict[tuple[int, tuple[Range, ...]], int] = {}
+        numbers = (
+            known.setdefault((op.out, op.sums), len(known)) if op.accumulates else -1
+            for op in self.graph.ops
+        )
+        return np.array([*numbers], np.int64)
 
     def _note_moves(self, found: Ints, copies: Sequence[int], works: "_DistinctWorks") -> None:
         """Note the work of bringing copies of tiles in and out ``[copies + 1, 3]``."""

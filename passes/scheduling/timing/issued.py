@@ -63,7 +63,7 @@ class IssuedEvents:
             first=firsts(np.bincount(self.queue, minlength=len(self.engines))),
             tasks=np.array(rows, np.int64).reshape(-1, 3)[work],
             waits_from=firsts(np.diff(self.waits_from)[self._by_queue]),
-            waits=self.waits[_entries(self.waits_from, self._by_queue)],
+            waits=self.waits[entries(self.waits_from, self._by_queue)],
             shares=self._shares(known, work),
         )
 
@@ -78,11 +78,11 @@ class IssuedEvents:
             for port, size in item.moved
         ]
         first = firsts(np.array([len(item.moved) for item in self.works], np.int64))
-        entries = _entries(first, work)
+        wanted = entries(first, work)
         return Shares(
             first=firsts(np.diff(first)[work]),
-            port=np.array(port, np.int64)[entries],
-            part=np.array(part, np.float64)[entries],
+            port=np.array(port, np.int64)[wanted],
+            part=np.array(part, np.float64)[wanted],
         )
 
     def bound(self, known: Works) -> int:
@@ -120,7 +120,7 @@ def firsts(lengths: Sequence[int] | Ints) -> Ints:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def _entries(first: Ints, lists: Ints) -> Ints:
+def entries(first: Ints, lists: Ints) -> Ints:
     """Return the numbers of the entries of some lists, one list after the other.
 
     Args:

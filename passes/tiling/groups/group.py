@@ -19,6 +19,9 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph
@@ -34,6 +37,8 @@ from .line_tiles import Block, LineTiles, RollingLines
 from .lines import bytes_of_lines
 from .members import Members
 from .stripes import Stripe, hands_out, stripes
+
+Ints = NDArray[np.int64]
 
 _Tiled = tuple[TileCollector, Sequence[Sequence[ChainBlocks]]]
 """Tiles, and what is done by stripe and chain."""
@@ -110,6 +115,24 @@ class GroupTiles:
         """Return tiles, those that roll with as many rows as are there at once."""
         rows = self.may_roll(behind) if self.rolls else dict[str, int]()
         return [replace(tile, rolls=rows[tile.tensor]) if tile.rolls else tile for tile in tiles]
+
+    def numbers(self, behind: Collection[int] = (), most: int | None = None) -> Ints:
+        """Return the operations of :meth:`in_order` by their numbers where no chain lags.
+
+        Args:
+            behind: Which chains lag.
+            most: Of how many stripes; all of them by default.
+        """
+        blocks = (block for _, block in self._in_turns(behind, most))
+        found = [self._begins[id(block)] + place for block in blocks for place in range(len(block))]
+        return np.array(found, np.int64)
+
+    @cached_property
+    def _begins(self) -> Mapping[int, int]:
+        """Number of the first operation of each block where no chain lags, by its identity."""
+        blocks = [block for _, block in self._in_turns((), None)]
+        ends = accumulate(map(len, blocks), initial=0)
+        return {id(block): begin for block, begin in zip(blocks, ends, strict=False)}
 
     def places(self, behind: Collection[int] = (), most: int | None = None) -> tuple[OpPlace, ...]:
         """Return where each operation of :meth:`in_order` stands.

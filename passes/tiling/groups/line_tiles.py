@@ -50,6 +50,7 @@ class LineTiles:
         now: Tile that holds the lines of each tensor.
         before: Earlier lines of tensors of which the new ones keep rows.
         kept: Tile that holds the rows which the next lines of a tensor keep.
+        copies: What copies rows that are kept to new lines, by the tile of these.
         joined: Tiles whose rows are copied to new lines before these are read.
         fetched: Of what comes row by row: rows, and the tile that they came in.
     """
@@ -61,6 +62,7 @@ class LineTiles:
     now: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
     kept: dict[str, int] = field(default_factory=dict[str, int])
+    copies: dict[int, Block] = field(default_factory=dict[int, Block])
     joined: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     fetched: dict[str, list[tuple[Range, int]]] = field(
         default_factory=dict[str, list[tuple[Range, int]]]
@@ -175,14 +177,16 @@ class LineTiles:
         """Yield what copies rows of the old lines to the new ones, if these keep some.
 
         Args:
-            chain: Who writes to the new ones; of several, one has to copy.
+            chain: Who writes to the new ones; of several, one has to copy, all the same block.
             stripe: The stripe.
         """
         name = self.members.home(chain[-1].name).tensor
         if name in self.before:
             rows = Range(stripe.lines[name].start, stripe.made[name].start)
             op, old, new = self.graph.producer[name], self.before[name], self.now[name]
-            yield self._copied_rows(op, name, rows, old, new)
+            if new not in self.copies:
+                self.copies[new] = self._copied_rows(op, name, rows, old, new)
+            yield self.copies[new]
 
     def keep_rows(self, chain: Chain, name: str, lines: Range) -> Iterator[Block]:
         """Yield what copies the rows that the next lines keep, so that these ones may end.

@@ -148,6 +148,26 @@ class TileArrays(NamedTuple):
     cells: Ints
 
 
+class IssueOrder(NamedTuple):
+    """Operations in the order in which they are issued.
+
+    What one NPU executes one right after the other is a turn: one operation, or the last one that
+    adds to accumulators, the one that finishes them, and those that work on what each before has
+    made.
+
+    Attributes:
+        turns: See the columns; behind the last one, where operations and tiles end
+            ``[turns + 1, 3]``.
+        ops: Numbers of the operations ``[.]``.
+        tiles: Numbers of the tiles that a turn reads and writes, in the order of their first touch
+            ``[.]``.
+    """
+
+    turns: Ints
+    ops: Ints
+    tiles: Ints
+
+
 class TurnArrays(NamedTuple):
     """The order in which operations are issued, and what that takes.
 

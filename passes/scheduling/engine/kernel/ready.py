@@ -1,8 +1,4 @@
-"""Issue the operations of stripes when they can start, on the engines that are free.
-
-*Contents* are what operations hand on: tiles, then resident tensors, then cells, which are the rows
-of tiles that roll.
-"""
+"""Issue the operations of stripes when they can start, on the engines that are free."""
 
 # pyright: reportArgumentType=false, reportReturnType=false
 
@@ -21,11 +17,11 @@ from .arrays import (
     OUT,
     READS,
     ROLLS,
-    TENSOR,
     TILE,
     UNIT,
     TileArrays,
 )
+from .issue import content_of
 
 Ints = NDArray[np.int64]
 
@@ -183,7 +179,7 @@ def _ready(t: TileArrays, r: ReadyArrays, op: int) -> int:
     for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
         tile = t.reads[k, TILE]
         if t.tiles[tile, ROLLS] == 0:
-            found = max(found, r.contents[_content(t, tile), WRITTEN])
+            found = max(found, r.contents[content_of(t, tile), WRITTEN])
             continue
         for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
             found = max(found, r.contents[begin + cell, WRITTEN])
@@ -193,13 +189,6 @@ def _ready(t: TileArrays, r: ReadyArrays, op: int) -> int:
             if cell - out[ROLLS] >= out[CELL]:
                 found = max(found, r.contents[begin + cell - out[ROLLS], READ])
     return found
-
-
-@inner
-def _content(t: TileArrays, tile: int) -> int:
-    """Return the content of a tile that does not roll."""
-    tensor = t.tiles[tile, TENSOR]
-    return tile if tensor < 0 else len(t.tiles) + tensor
 
 
 @small
@@ -245,7 +234,7 @@ def _execute(t: TileArrays, p: Parts, r: ReadyArrays, op: int, npu: int) -> None
         for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
             r.contents[begin + cell, WRITTEN] = max(r.contents[begin + cell, WRITTEN], end)
     else:
-        content = _content(t, out)
+        content = content_of(t, out)
         r.contents[content, WRITTEN] = max(r.contents[content, WRITTEN], end)
     for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
         if t.tiles[t.reads[k, TILE], ROLLS]:
