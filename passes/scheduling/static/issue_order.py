@@ -103,7 +103,7 @@ def in_turns(tiles: TileArrays, turns: Accumulations, issued: Ints) -> IssueOrde
     """
     most = len(tiles.reads) + len(tiles.ops)
     found = IssueOrder(
-        turns=np.empty((len(issued) + 1, 3), np.int64),
+        turns=np.zeros((len(issued) + 1, 3), np.int64),
         ops=np.empty(len(turns.ops), np.int64),
         tiles=np.empty(most, np.int64),
     )

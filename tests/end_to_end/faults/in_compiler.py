@@ -435,15 +435,15 @@ _TILES = (
     Fault(
         "every operation clears its sums",
         "passes/scheduling/static/tables.py",
-        "clear = op.accumulates and (op.out, op.sums) not in cleared",
-        "clear = op.accumulates",
+        "found[numbers[adding[np.unique(sums[adding], return_index=True)[1]]], CLEARS] = 1",
+        "found[numbers[adding], CLEARS] = 1",
         Exam.RUN,
     ),
     Fault(
         "sums are finished with their first products",
-        "passes/scheduling/static/issue_order.py",
-        "turn = chain[-1]",
-        "turn = chain[0]",
+        "passes/scheduling/engine/kernel/issue.py",
+        "if sums >= 0:",
+        "if sums >= 0 and last[sums] < 0:",
         Exam.RUN,
     ),
     Fault(

@@ -15,6 +15,7 @@ from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.issue_order import issue_order
 from accnn.passes.scheduling.static.static import schedule_static
 from accnn.passes.tiling.residency import unit_of
+from tests.passes.scheduling.static.plain_order import arrays_of
 from tests.passes.scheduling.static.products import product
 from tests.passes.tiling.groups.fused import bottleneck, planned, with_nests
 from tests.thinned import examples
@@ -25,11 +26,12 @@ LARGE = dict.fromkeys(Space, (0, 1 << 30))
 
 def least(graph: TileGraph, space: Space) -> int:
     """Return the smallest size of a space that is not refused, by halving."""
-    low, high = 0, 1 << 20
+    low, high, tiles = 0, 1 << 20, arrays_of(graph)
+    order = issue_order(tiles)
     while low < high:
         middle = (low + high) // 2
         try:
-            check_demand(graph, issue_order(graph, 1), {**LARGE, space: (0, middle)})
+            check_demand(graph, tiles, order, {**LARGE, space: (0, middle)})
             high = middle
         except InfeasibleError:
             low = middle + 1
@@ -56,9 +58,10 @@ def test_a_product_needs_one_tile_of_each_kind(outputs: int, depth: int, size: i
 
 def test_the_refusal_names_what_is_needed_at_once() -> None:
     graph = product(1, 1, 64)
+    tiles = arrays_of(graph)
 
     with pytest.raises(InfeasibleError) as refused:
-        check_demand(graph, issue_order(graph, 1), {**LARGE, Space.GB: (0, 191)})
+        check_demand(graph, tiles, issue_order(tiles), {**LARGE, Space.GB: (0, 191)})
 
     shortage = refused.value.shortage
     assert shortage is not None

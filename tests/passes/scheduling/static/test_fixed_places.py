@@ -13,13 +13,16 @@ from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Space
 from accnn.ir.isa.spaces import space_bytes
 from accnn.ir.tiles.graph import Role, TileGraph
+from accnn.passes.scheduling.engine.kernel.arrays import IssueOrder
 from accnn.passes.scheduling.static import static
 from accnn.passes.scheduling.static.fixed_places import FixedPlaces, fixed_places
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules
-from accnn.passes.scheduling.static.issue_order import Turn, issue_order
+from accnn.passes.scheduling.static.issue_order import issue_order
 from tests.passes.tiling.groups.fused import bottleneck, compile_fused, fire, mapped
 from tests.thinned import thinned
 from tests.tiles import tiles_of
+
+from .plain_order import arrays_of, tiles_of_turns
 
 RANGES = {Space.GB: (1000, 9000)}
 
@@ -32,11 +35,11 @@ def graph_of(make) -> TileGraph:
     return tiles_of(compiled.module).graph
 
 
-def lives(graph: TileGraph, order: tuple[Turn, ...]) -> dict[int, range]:
+def lives(graph: TileGraph, order: IssueOrder) -> dict[int, range]:
     """Return at which turns each tile of the scratchpad is there at least."""
-    found: dict[int, range] = {}
+    found, touched = dict[int, range](), tiles_of_turns(order)
     for number, tile in enumerate(graph.tiles):
-        turns = [at for at, turn in enumerate(order) if number in turn.tiles]
+        turns = [at for at, tiles in enumerate(touched) if number in tiles]
         if tile.space is Space.GB and not tile.is_resident:
             found[number] = range(turns[0], turns[-1] + 1)
     return found
@@ -45,7 +48,7 @@ def lives(graph: TileGraph, order: tuple[Turn, ...]) -> dict[int, range]:
 @pytest.mark.parametrize("make", [bottleneck, fire])
 def test_tiles_that_lie_there_together_do_not_overlap(make):
     graph = graph_of(make)
-    order = issue_order(graph, 1)
+    order = issue_order(arrays_of(graph))
     alive = lives(graph, order)
 
     found: list[FixedPlaces] = list(fixed_places(graph, order, RANGES))
@@ -71,7 +74,7 @@ def test_only_what_is_fetched_comes_before_its_first_use():
     network, data = bottleneck(28)
     group = Group(members=tuple(op.name for op in network.ops), rows=2)
     graph = tiles_of(compile_fused(network, data, "simba", (group,), 12000).module).graph
-    order = issue_order(graph, 1)
+    order = issue_order(arrays_of(graph))
     alive = lives(graph, order)
 
     whole = next(fixed_places(graph, order, {Space.GB: (0, 12000)}))
@@ -83,7 +86,7 @@ def test_only_what_is_fetched_comes_before_its_first_use():
 
 def test_of_inner_tiles_those_that_leave_most_come_first():
     graph = graph_of(bottleneck)
-    order = issue_order(graph, 1)
+    order = issue_order(arrays_of(graph))
 
     _, *parts = fixed_places(graph, order, RANGES)
 
@@ -96,7 +99,7 @@ def test_of_inner_tiles_those_that_leave_most_come_first():
 def test_nothing_is_offered_that_leaves_nothing():
     graph = graph_of(bottleneck)
 
-    assert not list(fixed_places(graph, issue_order(graph, 1), {Space.GB: (0, 500)}))
+    assert not list(fixed_places(graph, issue_order(arrays_of(graph)), {Space.GB: (0, 500)}))
 
 
 @pytest.mark.parametrize("rows", [*thinned([2, 3, 5], one_in=3)])

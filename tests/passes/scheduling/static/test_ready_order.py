@@ -13,7 +13,6 @@ from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Unit
 from accnn.passes.scheduling.network.join import join
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
-from accnn.passes.scheduling.static.issue_order import chains
 from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.static.ready_order import Preference, ReadyOrder, ReadyStripes
 from accnn.passes.scheduling.static.static import best_of
@@ -27,6 +26,8 @@ from tests.passes.tiling.groups.fused import (
     windows,
 )
 from tests.thinned import thinned
+
+from .plain_order import plain_accumulations, turns_of
 
 NETWORKS = {"bottleneck": bottleneck, "inverted": inverted, "windows": windows}
 MACHINES = ["simba", "flexer-arch1", "flexer-arch5"]
@@ -55,16 +56,16 @@ def makespan(stripes: ReadyStripes, found: ReadyOrder) -> int:
     """Return when the last operation of an order ends if each begins as early as it can."""
     graph = stripes.tables.graph
     free, written, read = defaultdict[object, int](int), dict[object, int](), dict[object, int]()
-    for turn in found.turns:
-        for number in turn.ops:
+    for npu, ops in turns_of(found.turns):
+        for number in ops:
             op = graph.ops[number]
-            start = free[op.unit, turn.npu]
+            start = free[op.unit, npu]
             for tile in op.reads:
                 for row in graph.rows(op, tile) or (None,):
                     start = max(start, written.get((tile, row), 0))
             for row in graph.rows(op, op.out) or ():
                 start = max(start, read.get((op.out, row - graph.tiles[op.out].rolls), 0))
-            end = free[op.unit, turn.npu] = start + stripes.cycles[number, turn.npu]
+            end = free[op.unit, npu] = start + stripes.cycles[number, npu]
             for row in graph.rows(op, op.out) or (None,):
                 written[op.out, row] = max(end, written.get((op.out, row), 0))
             for tile in op.reads:
@@ -91,11 +92,10 @@ def test_what_is_expected_is_what_the_order_takes(network: str, arch: str, behin
 )
 def test_what_lags_as_much_keeps_its_order(network: str, arch: str, behind: Lags):
     stripes = stripes_of(network, arch, behind)
-    numbers = [chain[0][0] for chain in chains(stripes.tables.graph)]
+    numbers = [chain[0][0] for chain in plain_accumulations(stripes.tables.graph)]
 
     for preference in Preference:
-        turns = stripes.order(preference).turns
-        issued = [number for turn in turns for number in turn.ops]
+        issued = stripes.order(preference).turns.ops.tolist()
         assert sorted(issued) == [*range(len(stripes.tables.graph.ops))]
         begun = [number for number in issued if number in set(numbers)]
         assert [stripes.places[n].turn for n in begun] == sorted(
@@ -111,8 +111,9 @@ def test_an_accumulation_is_one_npus(arch: str):
     stripes = stripes_of("bottleneck", arch, (1,))
 
     for preference in Preference:
-        npus = {n: turn.npu for turn in stripes.order(preference).turns for n in turn.ops}
-        for chain in chains(stripes.tables.graph):
+        turns = turns_of(stripes.order(preference).turns)
+        npus = {number: npu for npu, ops in turns for number in ops}
+        for chain in plain_accumulations(stripes.tables.graph):
             assert len({npus[number] for turn in chain for number in turn}) == 1
         assert {*npus.values()} == {*range(len(stripes.tables.arch.npus))}
 
@@ -124,8 +125,8 @@ def test_preferences_decide_between_what_can_start_at_once():
     numbers = {number for number, place in enumerate(stripes.places) if place.turn == last}
 
     def first(preference: Preference) -> int:
-        turns = stripes.order(preference).turns
-        return next(stripes.places[t.ops[0]].lag for t in turns if t.ops[0] in numbers)
+        turns = turns_of(stripes.order(preference).turns)
+        return next(stripes.places[ops[0]].lag for _, ops in turns if ops[0] in numbers)
 
     assert first(Preference.LATE) > first(Preference.EARLY)
 
@@ -167,8 +168,8 @@ def test_what_no_engine_can_start_sooner_stays_mixed():
     """One chain: there is nothing to choose between on one NPU."""
     stripes = stripes_of("bottleneck", "simba", ())
 
-    turns = stripes.order(Preference.EVEN).turns
+    turns = turns_of(stripes.order(Preference.EVEN).turns)
 
-    assert all(stripes.order(preference).turns == turns for preference in Preference)
-    array = [n for turn in turns for n in turn.ops if stripes.tables.graph.ops[n].unit is Unit.MX]
+    assert all(turns_of(stripes.order(preference).turns) == turns for preference in Preference)
+    array = [n for _, ops in turns for n in ops if stripes.tables.graph.ops[n].unit is Unit.MX]
     assert array == sorted(array)

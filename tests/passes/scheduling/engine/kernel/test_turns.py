@@ -19,8 +19,9 @@ FOUR = load_architecture("flexer-arch5")
 def test_arrays_that_are_too_small_say_so():
     """With arrays of any size, the engine runs out of them, or does what it does in large ones."""
     graph = product(6, 3)
-    tables, order = GraphTables(graph, FOUR), issue_order(graph, 4)
-    capacity, (turns, _) = tables.capacity(ranges(900), NOWHERE), tables.turns(order)
+    tables = GraphTables(graph, FOUR)
+    capacity = tables.capacity(ranges(900), NOWHERE)
+    turns, _ = tables.turns(issue_order(tables.tiles))
 
     def run(size: int) -> tuple[int, object]:
         schedule = empty_run(tables.tiles, capacity, len(tables.engines), size)
