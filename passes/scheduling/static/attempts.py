@@ -1,7 +1,7 @@
 """One run of the engine over an order of turns: events, and when the clock lets them run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -65,12 +65,15 @@ class Attempts:
         order: Operations as they are issued, each with its NPU.
         ranges: First byte and size of the range of each space that tiles may use.
         places: Addresses that are known beforehand.
+        numbers: Of the operations, in the order in which the schedule is to name them; as in the
+            tables by default.
     """
 
     tables: GraphTables
     order: IssueOrder
     ranges: Mapping[Space, tuple[int, int]]
     places: FixedPlaces = NOWHERE
+    numbers: Ints | None = None
 
     def run(self, patient: frozenset[int] = frozenset()) -> "Attempt":
         """Issue all turns.
@@ -100,6 +103,7 @@ class Attempts:
             waits=found.waits[: counts[ALL_WAITS]].copy(),
             placements=found.placements[: counts[PLACEMENTS]].copy(),
             hurried=frozenset(np.flatnonzero(found.tiles[:, HURRIED]).tolist()),
+            numbers=self.numbers,
         )
 
     @cached_property
@@ -143,6 +147,8 @@ class Attempt:
         waits: What they wait for ``[., 2]``.
         placements: Of the tiles ``[., 4]``.
         hurried: Tiles that have left before anything read them.
+        numbers: Of the operations, in the order in which the schedule names them; as in the tables
+            by default.
     """
 
     tables: GraphTables
@@ -151,11 +157,15 @@ class Attempt:
     waits: Ints
     placements: Ints
     hurried: frozenset[int]
+    numbers: Ints | None = None
 
-    @property
+    @cached_property
     def graph(self) -> TileGraph:
-        """Tiles and operations."""
-        return self.tables.graph
+        """Tiles and operations, as the schedule names them."""
+        known = self.tables.graph
+        if self.numbers is None:
+            return known
+        return replace(known, ops=tuple(map(known.ops.__getitem__, self.numbers.tolist())))
 
     @property
     def _events(self) -> Ints:
@@ -189,14 +199,14 @@ class Attempt:
     @cached_property
     def transferred_bytes(self) -> int:
         """Bytes between off-chip memory and the chip."""
-        tiles = self.graph.tiles
+        tiles = self.tables.graph.tiles
         is_moving = self._events[:, EVENT_KIND] != COMPUTE
         moved: list[int] = self._events[is_moving, SUBJECT].tolist()
         return sum(tiles[number].bytes for number in moved)
 
     @property
     def computed(self) -> Sequence[tuple[int, int]]:
-        """Operations in the order of issue, each with how long it takes [cycle]."""
+        """Operations of the tables as they are issued, each with how long it takes [cycle]."""
         computes = self._events[:, EVENT_KIND] == COMPUTE
         cycles = self._spans[computes, 2] - self._spans[computes, 1]
         return list(zip(self._events[computes, SUBJECT].tolist(), cycles.tolist(), strict=True))
@@ -216,7 +226,12 @@ class Attempt:
         )
 
     def _timed_events(self) -> Iterator[Event]:
-        events: list[list[int]] = self._events.tolist()
+        renamed = self._events.copy()
+        if self.numbers is not None:
+            place = np.argsort(self.numbers)
+            computes = renamed[:, EVENT_KIND] == COMPUTE
+            renamed[computes, SUBJECT] = place[renamed[computes, SUBJECT]]
+        events: list[list[int]] = renamed.tolist()
         spans: list[list[int]] = self._spans.tolist()
         for (kind, subject, queue, clears, *_), span in zip(events, spans, strict=True):
             unit, index = self.tables.engines[queue]

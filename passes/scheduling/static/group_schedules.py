@@ -337,7 +337,18 @@ class GroupSchedules:
         return self._known_tiles[plain, first]
 
     def _scheduled(self, order: StripeOrder) -> Attempt:
-        return self._issued(self._ordered(order), order)
+        tables = self._known_tables(order)
+        if tables is None:
+            return self._issued(self._ordered(order), order)
+        numbers = self._tiles_of(order).numbers(order.behind)
+        turns = issue_order(tables.tiles, order.dealing, numbers)
+        return schedule_turns(tables, self._ranges, turns, numbers)
+
+    def _known_tables(self, order: StripeOrder) -> GraphTables | None:
+        """Return the tiles of an order as they are known where no chain lags, if they are alike."""
+        if not order.behind or order.is_apart or order.rolls or order.preference is not None:
+            return None
+        return self._in_turn[replace(order, behind=())].tables
 
     def _ordered(self, order: StripeOrder) -> TileGraph:
         return self._tiles_of(order).in_order(behind=order.behind)
@@ -359,6 +370,10 @@ class GroupSchedules:
         if order.preference is not None:
             stripes = self._ready_stripes(order, MANY)
             return stripes.tables, stripes.order(order.preference).turns
+        tables = self._known_tables(order)
+        if tables is not None:
+            numbers = self._tiles_of(order).numbers(order.behind, MANY)
+            return tables, issue_order(tables.tiles, order.dealing, numbers)
         tiles = self._tiles_of(order, first=MANY)
         tables = GraphTables(tiles.in_order(order.behind, MANY), tiles.arch)
         return tables, issue_order(tables.tiles, order.dealing)

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space
@@ -22,6 +25,8 @@ from .demand import check_demand
 from .fixed_places import fixed_places
 from .issue_order import Dealing, dealings
 from .tables import GraphTables
+
+Ints = NDArray[np.int64]
 
 _Rated = TypeVar("_Rated", TileSchedule, Attempt)
 
@@ -85,7 +90,10 @@ def dealt_schedules(
 
 
 def schedule_turns(
-    tables: GraphTables, ranges: Mapping[Space, tuple[int, int]], order: IssueOrder
+    tables: GraphTables,
+    ranges: Mapping[Space, tuple[int, int]],
+    order: IssueOrder,
+    numbers: Ints | None = None,
 ) -> Attempt:
     """Return the schedule of a tile graph whose operations are issued in a given order.
 
@@ -93,17 +101,19 @@ def schedule_turns(
         tables: Tiles and operations.
         ranges: First byte and size of the range of each space that tiles may use.
         order: All operations, each with its NPU.
+        numbers: Of the operations, in the order in which the schedule is to name them; as in the
+            tables by default.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
     check_demand(tables.graph, tables.tiles, order, ranges)
     try:
-        return _best_attempt(Attempts(tables, order, ranges))
+        return _best_attempt(Attempts(tables, order, ranges, numbers=numbers))
     except InfeasibleError:
         for places in fixed_places(tables.graph, order, ranges):
             with suppress(InfeasibleError):
-                return _best_attempt(Attempts(tables, order, places.ranges, places))
+                return _best_attempt(Attempts(tables, order, places.ranges, places, numbers))
         raise
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from accnn.passes.scheduling.static.attempts import Attempt, Attempts
 from accnn.passes.scheduling.timing.retime import issued_events
+from accnn.passes.scheduling.timing.work import Works
 from tests.passes.scheduling.timing.issued import waits_of, works_of
 
 _run = Attempts.run
@@ -15,7 +16,8 @@ def waits_are_those_of_the_finished_schedule(monkeypatch: pytest.MonkeyPatch) ->
 
     def compared(attempts: Attempts, patient: frozenset[int] = frozenset()) -> Attempt:
         attempt = _run(attempts, patient)
-        found = issued_events(attempt.schedule, attempt.tables.works)
+        works = Works(attempt.graph, attempt.tables.arch)
+        found = issued_events(attempt.schedule, works)
         assert waits_of(attempt.issued) == waits_of(found)
         assert works_of(attempt.issued) == works_of(found)
         return attempt
