@@ -1,7 +1,7 @@
 """Tiles, an order of their operations, and space for them, as the engine's arrays."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..engine.kernel.arrays import (
     FETCHED,
     INNER,
     INWARDS,
+    KIND,
     KNOWN,
     NPU,
     OPS,
@@ -29,6 +30,7 @@ from ..engine.kernel.arrays import (
     SHARED,
     SINCE,
     SUMS,
+    TENSOR,
     TILES,
     USES,
     WORK,
@@ -143,15 +145,13 @@ class GraphTables:
         Args:
             order: Operations as they are issued, each with its NPU.
         """
-        npus, works = len(self.arch.npus), _DistinctWorks(self.works)
+        npus, works = len(self.arch.npus), self._numbered
         turns, tiles = order.turns, order.tiles
         position = np.repeat(np.arange(len(turns) - 1), np.diff(turns[:, TILES]))
         touched = tiles * npus
         touched += np.where(self.tiles.tiles[tiles, SHARED], 0, turns[position, NPU])
-        does = self._operations(order, works)
-        copies = np.zeros((len(self.graph.tiles) * npus + 1, 3), np.int64)
+        does, copies = self._operations(order), self._moves(np.unique(touched))
         copies[:, USES] = firsts(np.bincount(touched, minlength=len(copies) - 1))
-        self._note_moves(copies, np.unique(touched).tolist(), works)
         found = TurnArrays(
             *order,
             does=does,
@@ -161,18 +161,33 @@ class GraphTables:
         )
         return found, tuple(works.found)
 
-    def _operations(self, order: IssueOrder, works: "_DistinctWorks") -> Ints:
+    @cached_property
+    def _numbered(self) -> "_NumberedWorks":
+        return _NumberedWorks(self.works, len(self.arch.npus))
+
+    def _operations(self, order: IssueOrder) -> Ints:
         """Return which operations start sums from zero, and the work of each ``[ops, 2]``."""
         found = np.zeros((len(self.graph.ops), 2), np.int64)
         numbers, sums = order.ops, self._sums[order.ops]
         adding = np.flatnonzero(sums >= 0)
         found[numbers[adding[np.unique(sums[adding], return_index=True)[1]]], CLEARS] = 1
         npus = np.repeat(order.turns[:-1, NPU], np.diff(order.turns[:, OPS]))
-        rows = zip(numbers.tolist(), npus.tolist(), found[numbers, CLEARS].tolist(), strict=True)
-        found[numbers, WORK] = [
-            works.of(EventKind.COMPUTE, number, npu, clear=bool(clear))
-            for number, npu, clear in rows
-        ]
+        found[numbers, WORK] = self._numbered.operations(numbers, npus, found[numbers, CLEARS])
+        return found
+
+    def _moves(self, touched: Ints) -> Ints:
+        """Return the work of bringing copies of tiles in and out ``[copies + 1, 3]``.
+
+        Args:
+            touched: Numbers of the copies that operations touch.
+        """
+        npus, tiles = len(self.arch.npus), self.tiles.tiles
+        found = np.zeros((len(tiles) * npus + 1, 3), np.int64)
+        kinds, is_moved = tiles[touched // npus, KIND], tiles[touched // npus, TENSOR] < 0
+        for column, kind in ((INWARDS, FETCHED), (OUTWARDS, RESULT)):
+            own = touched[is_moved & np.isin(kinds, (kind, SUMS))]
+            inwards = np.full(len(own), int(column == INWARDS))
+            found[own, column] = self._numbered.transfers(own // npus, own % npus, inwards)
         return found
 
     @cached_property
@@ -184,18 +199,6 @@ class GraphTables:
             for op in self.graph.ops
         )
         return np.array([*numbers], np.int64)
-
-    def _note_moves(self, found: Ints, copies: Sequence[int], works: "_DistinctWorks") -> None:
-        """Note the work of bringing copies of tiles in and out ``[copies + 1, 3]``."""
-        for copy in copies:
-            number, npu = divmod(copy, len(self.arch.npus))
-            tile = self.graph.tiles[number]
-            if tile.is_resident:
-                continue
-            if tile.role not in (Role.O, Role.INNER):
-                found[copy, INWARDS] = works.of(EventKind.LOAD, number, npu)
-            if tile.role in (Role.O, Role.PSUM):
-                found[copy, OUTWARDS] = works.of(EventKind.STORE, number, npu)
 
     def capacity(
         self,
@@ -249,29 +252,52 @@ class GraphTables:
         )
 
 
-@dataclass
-class _DistinctWorks:
-    """Numbers works, each distinct one once.
+class _NumberedWorks:
+    """Numbers works, each distinct one once for all orders.
 
     Attributes:
         known: Finds them.
+        npus: How many NPUs there are.
         found: Those that have a number.
     """
 
-    known: Works
-    found: list[Work] = field(default_factory=list[Work])
-    _numbers: dict[int, int] = field(default_factory=dict[int, int])
+    def __init__(self, known: Works, npus: int) -> None:
+        self.known = known
+        self.found: list[Work] = []
+        self._numbers: dict[int, int] = {}
+        self._operations = np.full((len(known.graph.ops), npus, 2), -1, np.int64)
+        self._transfers = np.full((len(known.graph.tiles), npus, 2), -1, np.int64)
 
-    def of(self, kind: EventKind, subject: int, npu: int, *, clear: bool = False) -> int:
-        """Return the number of an event's work.
+    def operations(self, ops: Ints, npus: Ints, clear: Ints) -> Ints:
+        """Return the numbers of what operations do.
 
         Args:
-            kind: Of the event.
-            subject: Its tile or operation.
-            npu: Whose memory a transfer goes to or comes from, or who works.
-            clear: Of an operation, whether accumulation starts from zero.
+            ops: Their numbers.
+            npus: Who works.
+            clear: Whether accumulation starts from zero.
         """
-        work = self.known.to_do(kind, subject, npu, clear=clear)
+        asked = np.stack((ops, npus, clear))
+        for op, npu, clears in _unknown(self._operations, asked):
+            work = self.known.to_do(EventKind.COMPUTE, op, npu, clear=bool(clears))
+            self._operations[op, npu, clears] = self._number(work)
+        return self._operations[*asked]
+
+    def transfers(self, tiles: Ints, npus: Ints, inwards: Ints) -> Ints:
+        """Return the numbers of what transfers do.
+
+        Args:
+            tiles: Numbers of what is moved.
+            npus: Whose memory it goes to, or comes from.
+            inwards: Whether it goes there.
+        """
+        asked = np.stack((tiles, npus, inwards))
+        for tile, npu, way in _unknown(self._transfers, asked):
+            kind = EventKind.LOAD if way else EventKind.STORE
+            work = self.known.to_do(kind, tile, npu, clear=False)
+            self._transfers[tile, npu, way] = self._number(work)
+        return self._transfers[*asked]
+
+    def _number(self, work: Work) -> int:
         number = self._numbers.setdefault(id(work), len(self.found))  # each is kept in `known`
         if number == len(self.found):
             self.found.append(work)
@@ -283,6 +309,11 @@ class _DistinctWorks:
         length = self.known.length
         rows = [(work.lead, work.fill, work.drain, length(work)) for work in self.found]
         return np.array(rows, np.int64).reshape(-1, 4)
+
+
+def _unknown(table: Ints, asked: Ints) -> list[tuple[int, int, int]]:
+    """Return which entries of a table that are asked for are not known."""
+    return asked[:, table[*asked] < 0].T.tolist()
 
 
 class _CellLists:
@@ -345,11 +376,10 @@ class _CellLists:
         Returns:
             -1 twice where all of the tile is meant.
         """
-        tile = self.graph.tiles[number]
-        if tile.is_resident:
+        if number in self._windows:
             return self._windows[number]
         rows = self.graph.rows(op, number)
         if rows is None:
             return -1, -1
-        shift = self.first[number] - tile.box[-2].start
+        shift = self.first[number] - self.graph.tiles[number].box[-2].start
         return self._list(shift + row for row in rows)
