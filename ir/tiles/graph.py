@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -54,6 +54,7 @@ class Range(NamedTuple):
         return -(-(self.stop - self.start) // self.step)
 
 
+@lru_cache(maxsize=4096)
 def dense_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
     """Return the strides of a row-major tensor whose innermost one is ``step``."""
     strides: list[int] = []

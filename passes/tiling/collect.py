@@ -64,7 +64,11 @@ class TileCollector:
         reads: tuple[int, ...],
         out: int,
         nests: tuple[int, ...] = (),
+        cost: int = 0,
+        read_bytes: int = 0,
+        written_bytes: int = 0,
         shifts: tuple[int, ...] = (),
+        written: tuple[Range, ...] = (),
         rows: tuple[Range, ...] = (),
     ) -> TileOp:
         """Return an operation for an operator, which may be a member of a group.
@@ -76,7 +80,11 @@ class TileCollector:
             reads: Tiles that it reads.
             out: The tile that it writes.
             nests: Loops that the array of each NPU runs.
+            cost: Lane cycles of one element on the vector unit.
+            read_bytes: What it reads of the scratchpad.
+            written_bytes: What it writes there.
             shifts: First channel of the operator's own tensors in those of the tiles.
+            written: What is written along the axes of the tile, if these are the tensor's own.
             rows: Rows that it reads of tiles that roll.
         """
         member = "" if worker.name == self.operator else worker.name
@@ -87,8 +95,12 @@ class TileCollector:
             reads=reads,
             out=out,
             nests=nests,
+            cost=cost,
+            read_bytes=read_bytes,
+            written_bytes=written_bytes,
             member=member,
             shifts=shifts if any(shifts) else (),
+            written=written,
             rows=rows,
         )
 

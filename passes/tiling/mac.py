@@ -169,6 +169,7 @@ class MacOperations:
         level = level_of_space(self.cuts.arch)[self.tiler.psum_space]
         self._placer = _Placer(self.cuts, self.dims, self.collector, level)
         self._known: dict[tuple[Role, tuple[int, ...]], int] = {}
+        self._known_parameters: dict[tuple[Range, Range], tuple[int, ...]] = {}
 
     def go_on(self, first_row: int, lines: int | None) -> None:
         """Make as many other rows next; tiles of weights and what the array runs remain.
@@ -294,16 +295,24 @@ class MacOperations:
             out: The tile of outputs.
             written: What is written along its axes, if these are the tensor's own.
         """
-        parameters = tuple(map(self.collector.tile, self.tiler.parameter_tiles(ranges)))
-        found = self.collector.op(
+        parameters = self._parameters(ranges[Dim.G], ranges[Dim.K])
+        return self.collector.op(
             self.tiler.op,
             unit=Unit.VX,
             box=self.collector.tiles[sums].box,
             reads=(sums, *parameters),
             out=self.collector.tile(out),
             shifts=(0, *(0 for _ in parameters), self.first_channels[1]),
+            written=written,
         )
-        return replace(found, written=written)
+
+    def _parameters(self, groups: Range, channels: Range) -> tuple[int, ...]:
+        """Return the tiles of bias and multipliers of some channels."""
+        key = groups, channels
+        if key not in self._known_parameters:
+            tiles = self.tiler.parameter_tiles(groups, channels)
+            self._known_parameters[key] = tuple(map(self.collector.tile, tiles))
+        return self._known_parameters[key]
 
 
 def mac_operations(

@@ -81,7 +81,7 @@ class MacTiler:
     def inputs(self, ranges: Ranges) -> Tile:
         """Return the input tile ``N G C row column`` that index ranges read, clipped."""
         name = self.op.operands[0]
-        view, shape = self._image(name, Dim.C)
+        view, shape = self._image(Dim.C)
         box = (
             ranges[Dim.N],
             ranges[Dim.G],
@@ -94,12 +94,12 @@ class MacTiler:
     def outputs(self, ranges: Ranges) -> Tile:
         """Return the output tile ``N G K P Q`` of index ranges."""
         name = self.op.name
-        view, shape = self._image(name, Dim.K)
+        view, shape = self._image(Dim.K)
         return self._in_scratchpad(name, Role.O, view, shape, self.output_box(ranges))
 
     def accumulators(self, ranges: Ranges) -> Tile:
         """Return the accumulator tile ``N G K P Q`` of index ranges."""
-        _, shape = self._image(self.op.name, Dim.K)
+        _, shape = self._image(Dim.K)
         return Tile(
             tensor=self.op.name,
             role=Role.PSUM,
@@ -109,13 +109,13 @@ class MacTiler:
             space=self.psum_space,
         )
 
-    def parameter_tiles(self, ranges: Ranges) -> tuple[Tile, ...]:
-        """Return the bias and multiplier tiles ``G K`` that finishing index ranges reads."""
+    def parameter_tiles(self, groups: Range, channels: Range) -> tuple[Tile, ...]:
+        """Return the bias and multiplier tiles ``G K`` that finishing some channels reads."""
         dims = self.workload.dims
         shape = (dims[Dim.G], dims[Dim.K])
         names = parameter_names(self.graph, self.op)
         fits = 4 * math.prod(shape) * len(names) <= self.parameters
-        box = whole(shape) if fits else (ranges[Dim.G], ranges[Dim.K])
+        box = whole(shape) if fits else (groups, channels)
         return tuple(
             Tile(
                 tensor=name,
@@ -151,8 +151,22 @@ class MacTiler:
         """Return the box over ``N G K P Q`` of index ranges."""
         return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
 
-    def _image(self, name: str, channels: Dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return strides and extents of an activation seen as ``N G channel row column``."""
+    def _image(self, channels: Dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return strides and extents of the input (``C``) or the output (``K``) as the array sees.
+
+        That is as ``N G channel row column``.
+        """
+        return self._input_image if channels is Dim.C else self._output_image
+
+    @cached_property
+    def _input_image(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return self._seen(self.op.operands[0], Dim.C)
+
+    @cached_property
+    def _output_image(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return self._seen(self.op.name, Dim.K)
+
+    def _seen(self, name: str, channels: Dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
         shape = self.graph.types[name].shape
         if self.is_dense:
             *batch, rows, columns = shape

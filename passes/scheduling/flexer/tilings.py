@@ -248,7 +248,7 @@ class Tiling:
         index: dict[Tile, int] = {}
         params: list[tuple[int, ...]] = []
         for ranges in boxes:
-            own = tiler.parameter_tiles(ranges)
+            own = tiler.parameter_tiles(ranges[Dim.G], ranges[Dim.K])
             params.append(tuple(index.setdefault(tile, len(found) + len(index)) for tile in own))
         return (*found, *index), params
 

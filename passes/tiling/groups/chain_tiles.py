@@ -394,17 +394,14 @@ class ChainTiler:
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
         names = (*(op.operands[read.operand] for read in aligned.reads), *parameters, op.name)
         cost = spec_of(op).cost(op, types)
-        found = self.collector.op(
+        return self.collector.op(
             op,
             unit=Unit.VX if cost else Unit.ST,
             box=box,
             reads=tuple(reads),
             out=out,
-            shifts=tuple(self.members.home(name).channel for name in names),
-        )
-        return replace(
-            found,
             cost=cost,
+            shifts=tuple(self.members.home(name).channel for name in names),
             rows=self._rolling_rows(reads, [read.box(box) for read in aligned.reads]),
             read_bytes=sum(
                 read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes

@@ -231,10 +231,18 @@ class LineTiles:
             shifts: First channels of operand and result in the tensors of the tiles.
         """
         size = size_of(box) * self.collector.tiles[out].element_bytes
-        found = self.collector.op(op, unit=Unit.ST, box=box, reads=reads, out=out, shifts=shifts)
         rolls = any(self.collector.tiles[tile].rolls for tile in reads)
-        rows = (box[-2],) if rolls else ()
-        return replace(found, read_bytes=size, written_bytes=size, rows=rows)
+        return self.collector.op(
+            op,
+            unit=Unit.ST,
+            box=box,
+            reads=reads,
+            out=out,
+            read_bytes=size,
+            written_bytes=size,
+            shifts=shifts,
+            rows=(box[-2],) if rolls else (),
+        )
 
     def tile(self, name: str, role: Role, box: Box) -> Tile:
         """Return a tile along a tensor's own axes.
