@@ -56,7 +56,7 @@ def check_demand(
     Raises:
         InfeasibleError: Tiles that are needed at once do not fit their space.
     """
-    if _fits(tiles, order, spaces):
+    if fits_together(tiles, order, spaces):
         return
     for (space, _), needs in demands(graph, order).items():
         _, size = spaces.get(space, (0, 0))
@@ -66,8 +66,16 @@ def check_demand(
             raise too_many(graph, [graph.tiles[tile] for tile in needed], size)
 
 
-def _fits(t: TileArrays, order: IssueOrder, spaces: Mapping[Space, tuple[int, int]]) -> bool:
-    """Whether tiles that are needed at once fit each space; there may be many, so in arrays."""
+def fits_together(
+    t: TileArrays, order: IssueOrder, spaces: Mapping[Space, tuple[int, int]]
+) -> bool:
+    """Whether tiles that are needed at once fit each space.
+
+    Args:
+        t: Tiles and operations.
+        order: Operations as they are issued.
+        spaces: First byte and size of the range of each space that tiles may use.
+    """
     touched, counts = order.tiles, np.diff(order.turns[:, TILES])
     position = np.repeat(np.arange(len(counts)), counts)
     npu = np.repeat(order.turns[:-1, NPU], counts)

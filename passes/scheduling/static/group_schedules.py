@@ -17,9 +17,9 @@ from ...base import require_arch
 from ...tiling.groups.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.residency import Residency, parameter_range, residency
-from ..engine.kernel.arrays import IssueOrder
+from ..engine.kernel.arrays import IssueOrder, TileArrays
 from .attempts import Attempt
-from .demand import check_demand
+from .demand import fits_together
 from .issue_order import Dealing, issue_order
 from .lags import MANY, Lags, LagSearch, MixedStripes
 from .ready_order import Preference, ReadyStripes
@@ -184,12 +184,8 @@ class GroupSchedules:
     def _fits(self, order: StripeOrder) -> bool:
         """Whether the tiles of each operation fit together, of the first stripes."""
         if order not in self._known_to_fit:
-            try:
-                tables, turns = self._first_turns(order)
-                check_demand(tables.graph, tables.tiles, turns, self._ranges)
-                self._known_to_fit[order] = True
-            except InfeasibleError:
-                self._known_to_fit[order] = False
+            tiles, turns = self._first_turns(order)
+            self._known_to_fit[order] = fits_together(tiles, turns, self._ranges)
         return self._known_to_fit[order]
 
     def _ready(self, found: Mapping[StripeOrder, Attempt]) -> Mapping[StripeOrder, Attempt]:
@@ -365,18 +361,18 @@ class GroupSchedules:
         stripes = ReadyStripes(tables, tiles.places(order.behind))
         return stripes.order(order.preference).turns
 
-    def _first_turns(self, order: StripeOrder) -> tuple[GraphTables, IssueOrder]:
+    def _first_turns(self, order: StripeOrder) -> tuple[TileArrays, IssueOrder]:
         """Return the tiles of the first stripes, and their turns."""
         if order.preference is not None:
             stripes = self._ready_stripes(order, MANY)
-            return stripes.tables, stripes.order(order.preference).turns
-        tables = self._known_tables(order)
-        if tables is not None:
+            return stripes.tables.tiles, stripes.order(order.preference).turns
+        known = self._known_tables(order)
+        if known is not None:
             numbers = self._tiles_of(order).numbers(order.behind, MANY)
-            return tables, issue_order(tables.tiles, order.dealing, numbers)
-        tiles = self._tiles_of(order, first=MANY)
-        tables = GraphTables(tiles.in_order(order.behind, MANY), tiles.arch)
-        return tables, issue_order(tables.tiles, order.dealing)
+            return known.tiles, issue_order(known.tiles, order.dealing, numbers)
+        own = self._tiles_of(order, first=MANY)
+        tiles = GraphTables(own.in_order(order.behind, MANY), own.arch).tiles
+        return tiles, issue_order(tiles, order.dealing)
 
     def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, Attempt]:
         graph, arch = tiles.in_order(), require_arch(self.module)
