@@ -50,7 +50,7 @@ class Op:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Operands that are present, in order, each once."""
-        return tuple(dict.fromkeys(name for name in self.operands if name))
+        return tuple(dict.fromkeys(filter(None, self.operands)))
 
     @property
     def touched(self) -> tuple[str, ...]:
