@@ -10,15 +10,14 @@ else reads the operand must come after the concatenation, and then reads its par
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ....ir.graph import Graph, Op
 from ....ir.operators.families.moves import concat_starts, joins_channels
 from ....ir.ops import operand_types
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """Where a tensor lies.
 
     Attributes:

@@ -55,23 +55,12 @@ def rows_of(type: TensorType) -> int:
     return type.shape[row_axis(type)] if type.shape else 1
 
 
-def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
-    """Return the rows that an operator reads of each activation that has lines.
-
-    Args:
-        graph: The network.
-        op: A convolution, a product, a concatenation, or what :func:`makes_rows`.
-        made: Rows of its result.
-    """
-    return rows_read(graph, op)(made)
-
-
 def rows_read(graph: Graph, op: Op) -> Callable[[Range], Lines]:
     """Return what tells the rows that an operator reads, from those that it makes.
 
     Args:
         graph: The network.
-        op: As for :func:`needed_rows`.
+        op: A convolution, a product, a concatenation, or what :func:`makes_rows`.
     """
     if is_mac(op):
         source, filtered = op.operands[0], _filtered(graph, op)
@@ -174,8 +163,8 @@ def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:
     rows = rows_of(graph.types[name])
     if rows != rows_of(op.result.type) or len(graph.types[name].shape) != len(op.result.type.shape):
         return False
-    at = (Range(0, 1), Range(rows - 1, rows))
-    return all(needed_rows(graph, op, row).get(name) == row for row in at)
+    read, at = _rows_read(SameGraph(graph), op.name), (Range(0, 1), Range(rows - 1, rows))
+    return all(read(row).get(name) == row for row in at)
 
 
 def _filtered(graph: Graph, op: Op) -> Callable[[Range], Range]:
@@ -240,9 +229,11 @@ def _member(seen: SameGraph, op: Op, homes: Homes) -> _Member:
         op: The member.
         homes: What lies in place in concatenations: who else reads it reads those.
     """
-    own = home_of(homes, op.name).tensor
-    found = {name: home_of(homes, name).tensor for name in op.inputs}
-    places = {name: name if home == own else home for name, home in found.items()}
+    places = {name: name for name in op.inputs}
+    if homes:
+        own = home_of(homes, op.name).tensor
+        found = {name: home_of(homes, name).tensor for name in places}
+        places = {name: name if home == own else home for name, home in found.items()}
     return _Member(op.name, rows_of(op.result.type), _rows_read(seen, op.name), places)
 
 

@@ -14,7 +14,7 @@ from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.groups.chains import Chain, chains, passing_bits
-from ....tiling.groups.stripes import row_axis, stripes
+from ....tiling.groups.stripes import rows_of, stripes
 from ...map_groups import line_bytes
 from .model import StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings
@@ -74,11 +74,11 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) 
     before = dict.fromkeys(passing, 0)
     for stripe in rounds:
         for name, rows in stripe.lines.items():
-            type = graph.types[name]
             if name in passing:
-                added = max(0, rows.stop - max(rows.start, before[name]))
-                passing[name] += type.bytes // type.shape[row_axis(type)] * added
+                passing[name] += max(0, rows.stop - max(rows.start, before[name]))
                 before[name] = max(before[name], rows.stop)
+    types = {name: graph.types[name] for name in passing}
+    passing = {name: types[name].bytes // rows_of(types[name]) * passing[name] for name in passing}
     weights = {name for op in ops for name in weights_of(op)}
     computed = sorted(name for name in weights if not graph.is_constant(name))
     constants = sum(graph.types[name].bytes for name in passing if graph.is_constant(name))
