@@ -130,6 +130,7 @@ def aligned_part(op: Op, types: Types) -> Part:
     return part
 
 
+@lru_cache(maxsize=1 << 10)
 def aligned_parts(op: Op, types: Types) -> tuple[Part, ...]:
     """Return the access map of an operator along the result's own axes.
 

@@ -169,6 +169,7 @@ class MacOperations:
         level = level_of_space(self.cuts.arch)[self.tiler.psum_space]
         self._placer = _Placer(self.cuts, self.dims, self.collector, level)
         self._known: dict[tuple[Role, tuple[int, ...]], int] = {}
+        self._known_ranges: dict[tuple[int, ...], Ranges | None] = {}
         self._known_parameters: dict[tuple[Range, Range], tuple[int, ...]] = {}
 
     def go_on(self, first_row: int, lines: int | None) -> None:
@@ -183,7 +184,9 @@ class MacOperations:
 
     def ranges(self, index: tuple[int, ...]) -> Ranges | None:
         """Return the index ranges inside of outer loops, in the operator's own rows."""
-        found = self.cuts.ranges(index)
+        if index not in self._known_ranges:
+            self._known_ranges[index] = self.cuts.ranges(index)
+        found = self._known_ranges[index]
         if found is None or not self.first_row:
             return found
         rows = found[Dim.P]
@@ -247,7 +250,7 @@ class MacOperations:
         return self.collector.op(
             self.tiler.op,
             unit=Unit.MX,
-            box=tuple(part[dim] for dim in DIMS),
+            box=tuple(part.values()),  # in the order of DIMS
             reads=(inputs, weights),
             out=sums,
             nests=(nest,) * len(self.cuts.arch.npus),

@@ -25,7 +25,7 @@ from ...ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
 from .inner_nest import accumulates_inside
 
 Ranges = Mapping[Dim, Range]
-"""Which indices along every dimension."""
+"""Which indices along every dimension, in the order of ``DIMS``."""
 
 _Moving: TypeAlias = Sequence[tuple[Dim, Sequence[tuple[int, int]]]]
 """Dimensions, each with the outer loops along it: number, and distance of one step."""
@@ -57,7 +57,23 @@ class NestCuts:
         return accumulates_inside(self.nest, self.arch)
 
     def home_start(self, operand: Operand) -> int:
-        """Return where the outermost on-chip tile of an operand starts."""
+        """Return where the outermost on-chip tile of an operand starts.
+
+        Args:
+            operand: The operand.
+
+        Raises:
+            VerifyError: The nest keeps it nowhere on chip.
+        """
+        if operand not in self._home_starts:
+            self._home_starts[operand] = self._home_start(operand)
+        return self._home_starts[operand]
+
+    @cached_property
+    def _home_starts(self) -> dict[Operand, int]:
+        return {}
+
+    def _home_start(self, operand: Operand) -> int:
         on_chip = self.nest.of(operand)[1:]
         is_sums = operand is Operand.O and bool(on_chip)
         if operand in self.resident and not (is_sums and on_chip[0].level == self.arch.scratchpad):
@@ -133,7 +149,7 @@ class NestCuts:
             found.append((at_first, tuple(steps.items())))
         return tuple(found)
 
-    @property
+    @cached_property
     def sums_start(self) -> int:
         """Where the tile of sums starts that one operation finishes."""
         return self.accumulator_start if self.accumulates_inside else self.boundary

@@ -21,7 +21,6 @@ from ....ir.ops import (
     aligned_parts,
     is_mac,
     operand_types,
-    other_read,
     spec_of,
     weights_of,
 )
@@ -84,6 +83,22 @@ class _Part(NamedTuple):
         return self.alone(pooled(self.windows, size))._replace(outer=outer, joined=joined)
 
 
+class _VectorWork(NamedTuple):
+    """What a member does on the vector unit, or copies, whatever part of its result is made.
+
+    Attributes:
+        reads: What it reads in tiles, with the size of an element [byte].
+        parameters: What it reads whole: tables.
+        cost: Lane cycles of one element.
+        shifts: First channels of what it reads and makes in the tensors of the tiles.
+    """
+
+    reads: tuple[tuple[Read, int], ...]
+    parameters: tuple[str, ...]
+    cost: int
+    shifts: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class ChainTiler:
     """Makes the tiles and operations of chains; local to one tiling.
@@ -106,6 +121,12 @@ class ChainTiler:
         repr=False,
         compare=False,
         default_factory=dict[tuple[str, int], MacOperations],
+    )
+    _works: dict[str, _VectorWork] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, _VectorWork]
+    )
+    _after: dict[str, Op | None] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, Op | None]
     )
 
     @property
@@ -258,7 +279,10 @@ class ChainTiler:
 
         What it reads beside that has to lie in one tile.
         """
-        after = passes_on(self.graph, chain)
+        head = chain[0].name
+        if head not in self._after:
+            self._after[head] = passes_on(self.graph, chain)
+        after = self._after[head]
         if after is None:
             return None
         parts = tuple(self.lines.within_tiles((after,), box[row_axis(after.result.type)]))
@@ -272,7 +296,9 @@ class ChainTiler:
             op: The member.
             joined: For what box operands from outside are fetched.
         """
-        read, box = other_read(self.graph, op, finished.works_for), finished.written
+        box, head = finished.written, finished.works_for
+        reads = (item for item in self._work_of(op).reads if op.operands[item[0].operand] != head)
+        read, element = next(reads, (None, 0))
         if read is None:
             other, channel, size, rows = (
                 self.collector.tile(table_tile(self.graph, op.operands[1])),
@@ -284,7 +310,7 @@ class ChainTiler:
             name = op.operands[read.operand]
             other = self._operand(op, read, box[row_axis(op.result.type)], joined, {})
             channel = self.members.home(name).channel
-            size = read.elements(box) * self.graph.types[name].dtype.bytes
+            size = read.elements(box) * element
             rows = self._rolling_rows((other,), (read.box(box),))
         shifts = channel, self.members.home(op.name).channel
         return replace(
@@ -387,28 +413,39 @@ class ChainTiler:
             out: The tile that it writes.
             given: Tiles of operands.
         """
-        types, box = operand_types(op, self.graph.types), part.box
-        aligned, parameters = aligned_part(op, types), op.operands[len(tiled_operands(op)) :]
+        box, work = part.box, self._work_of(op)
         rows = box[row_axis(op.result.type)]
-        reads = [self._operand(op, read, rows, part.joined, given) for read in aligned.reads]
-        reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
-        names = (*(op.operands[read.operand] for read in aligned.reads), *parameters, op.name)
-        cost = spec_of(op).cost(op, types)
+        reads = [self._operand(op, read, rows, part.joined, given) for read, _ in work.reads]
+        reads += [self.collector.tile(table_tile(self.graph, name)) for name in work.parameters]
         return self.collector.op(
             op,
-            unit=Unit.VX if cost else Unit.ST,
+            unit=Unit.VX if work.cost else Unit.ST,
             box=box,
             reads=tuple(reads),
             out=out,
-            cost=cost,
-            shifts=tuple(self.members.home(name).channel for name in names),
-            rows=self._rolling_rows(reads, [read.box(box) for read in aligned.reads]),
-            read_bytes=sum(
-                read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
-                for read in aligned.reads
-            ),
+            cost=work.cost,
+            read_bytes=sum(read.elements(box) * size for read, size in work.reads),
             written_bytes=size_of(box) * op.result.type.dtype.bytes,
+            shifts=work.shifts,
+            rows=self._rolling_rows(reads, [read.box(box) for read, _ in work.reads]),
         )
+
+    def _work_of(self, op: Op) -> _VectorWork:
+        if op.name not in self._works:
+            types = operand_types(op, self.graph.types)
+            reads = aligned_part(op, types).reads
+            parameters = op.operands[len(tiled_operands(op)) :]
+            read = tuple(op.operands[item.operand] for item in reads)
+            sizes = (self.graph.types[name].dtype.bytes for name in read)
+            self._works[op.name] = _VectorWork(
+                reads=tuple(zip(reads, sizes, strict=True)),
+                parameters=parameters,
+                cost=spec_of(op).cost(op, types),
+                shifts=tuple(
+                    self.members.home(name).channel for name in (*read, *parameters, op.name)
+                ),
+            )
+        return self._works[op.name]
 
     def _operand(
         self, op: Op, read: Read, rows: Range, joined: Box, given: Mapping[str, int]
