@@ -5,7 +5,7 @@ on every tile that this finishes; one that begins on the vector unit is dealt ou
 read and write lines (:mod:`.line_tiles`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -322,13 +322,15 @@ class ChainTiler:
             rows=rows,
         )
 
-    def _rolling_rows(self, reads: Sequence[int], boxes: Sequence[Box]) -> tuple[Range, ...]:
+    def _rolling_rows(self, reads: Sequence[int], boxes: Iterable[Box]) -> tuple[Range, ...]:
         """Return the rows that are read of tiles that roll, if any.
 
         Args:
             reads: The tiles that are read.
             boxes: What of them.
         """
+        if not self.lines.rolling:
+            return ()
         tiles = map(self.collector.tiles.__getitem__, reads)
         rows = [box[-2] for tile, box in zip(tiles, boxes, strict=False) if tile.rolls]
         if not rows:
@@ -427,7 +429,7 @@ class ChainTiler:
             read_bytes=sum(read.elements(box) * size for read, size in work.reads),
             written_bytes=size_of(box) * op.result.type.dtype.bytes,
             shifts=work.shifts,
-            rows=self._rolling_rows(reads, [read.box(box) for read, _ in work.reads]),
+            rows=self._rolling_rows(reads, (read.box(box) for read, _ in work.reads)),
         )
 
     def _work_of(self, op: Op) -> _VectorWork:
