@@ -13,13 +13,18 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.graph import TileOp
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
-from accnn.passes.scheduling.static.lags import Lags
-from accnn.passes.scheduling.static.static import rating
+from accnn.passes.scheduling.static.issue_order import issue_order
+from accnn.passes.scheduling.static.lags import Lags, MixedStripes
+from accnn.passes.scheduling.static.static import rating, schedule_turns
+from accnn.passes.scheduling.static.tables import GraphTables
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import bottleneck, inverted, mapped
 from tests.thinned import thinned
+
+from .plain_order import plain_order
 
 
 def pooled(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
@@ -125,3 +130,72 @@ def test_nothing_lags_where_the_busiest_engine_hardly_waits():
     assert work > 0.9 * found.in_turn.cycles
     ratings = every(found)
     assert min(ratings.values()) > 0.97 * ratings[()]
+
+
+def some_lags(found: GroupSchedules) -> list[Lags]:
+    """Return some sets of chains of a group that lag."""
+    chains = found._tiles.may_lag
+    return [(), *((chain,) for chain in chains), chains[:2]]
+
+
+def plain_makespan(
+    found: GroupSchedules, order: StripeOrder, stripes: int, cycles: Mapping[TileOp, int]
+) -> int:
+    """Return when operations end that wait for their engine and for what they read alone."""
+    tiles = found._tiles_of(order)
+    graph = tiles.in_order(order.behind, stripes)
+    free, there = dict[object, int](), dict[int, int]()
+    for npu, numbers in plain_order(graph, len(tiles.arch.npus), order.dealing):
+        for op in map(graph.ops.__getitem__, numbers):
+            read = (*op.reads, op.out) if op.accumulates else op.reads
+            start = max(free.get((op.unit, npu), 0), *(there.get(tile, 0) for tile in read))
+            end = free[op.unit, npu] = start + cycles[op]
+            there[op.out] = max(end, there.get(op.out, 0))
+    return max(free.values())
+
+
+@pytest.mark.parametrize(
+    ("network", "arch", "stripes"),
+    [*thinned([*NETWORKS], ["simba", "flexer-arch5"], [2, 4, 8], one_in=3)],
+)
+def test_what_lags_are_expected_to_take_is_what_plain_python_says(
+    network: str, arch: str, stripes: int
+):
+    found = schedules(network, 1, arch=arch)
+
+    for first, attempt in found._in_turn.items():
+        ops = attempt.graph.ops
+        cycles = {ops[number]: taken for number, taken in attempt.computed}
+        mixed = MixedStripes(attempt, first.dealing, found._tiles_of(first).numbers)
+        for behind in some_lags(found):
+            order = replace(first, behind=behind)
+            expected = plain_makespan(found, order, stripes, cycles)
+            assert mixed.makespan(behind, stripes) == expected
+
+
+@pytest.mark.parametrize(
+    ("network", "arch"), [*thinned([*NETWORKS], ["simba", "flexer-arch1", "flexer-arch5"])]
+)
+def test_tables_of_the_order_without_lag_make_the_schedules_that_own_ones_make(
+    network: str, arch: str
+):
+    """Operations are numbered as the schedule names them, to the last event and placement."""
+    found = schedules(network, 1, arch=arch)
+    scheduled = 0
+    for order in (
+        replace(order, behind=lags) for order in found._in_turn for lags in some_lags(found)
+    ):
+        if not order.behind:
+            continue
+        graph = found._tiles_of(order).in_order(order.behind)
+        own = GraphTables(graph, found._tiles.arch)
+        turns = issue_order(own.tiles, order.dealing)
+        try:
+            expected = schedule_turns(own, found._ranges, turns).schedule
+        except InfeasibleError:
+            with pytest.raises(InfeasibleError):
+                found.with_order(order)
+            continue
+        assert found.with_order(order) == expected
+        scheduled += 1
+    assert scheduled
