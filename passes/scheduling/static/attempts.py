@@ -226,12 +226,7 @@ class Attempt:
         )
 
     def _timed_events(self) -> Iterator[Event]:
-        renamed = self._events.copy()
-        if self.numbers is not None:
-            place = np.argsort(self.numbers)
-            computes = renamed[:, EVENT_KIND] == COMPUTE
-            renamed[computes, SUBJECT] = place[renamed[computes, SUBJECT]]
-        events: list[list[int]] = renamed.tolist()
+        events: list[list[int]] = self._named_events.tolist()
         spans: list[list[int]] = self._spans.tolist()
         for (kind, subject, queue, clears, *_), span in zip(events, spans, strict=True):
             unit, index = self.tables.engines[queue]
@@ -247,6 +242,16 @@ class Attempt:
                 fill=fill,
                 drain=drain,
             )
+
+    @property
+    def _named_events(self) -> Ints:
+        """The events; operations by their place in the graph of the schedule."""
+        if self.numbers is None:
+            return self._events
+        renamed, place = self._events.copy(), np.argsort(self.numbers)
+        computes = renamed[:, EVENT_KIND] == COMPUTE
+        renamed[computes, SUBJECT] = place[renamed[computes, SUBJECT]]
+        return renamed
 
     def _placements(self) -> Iterator[Placement]:
         npus = len(self.tables.arch.npus)

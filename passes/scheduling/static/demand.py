@@ -67,24 +67,24 @@ def check_demand(
 
 
 def fits_together(
-    t: TileArrays, order: IssueOrder, spaces: Mapping[Space, tuple[int, int]]
+    tiles: TileArrays, order: IssueOrder, spaces: Mapping[Space, tuple[int, int]]
 ) -> bool:
     """Whether tiles that are needed at once fit each space.
 
     Args:
-        t: Tiles and operations.
+        tiles: Tiles and operations.
         order: Operations as they are issued.
         spaces: First byte and size of the range of each space that tiles may use.
     """
     touched, counts = order.tiles, np.diff(order.turns[:, TILES])
     position = np.repeat(np.arange(len(counts)), counts)
     npu = np.repeat(order.turns[:-1, NPU], counts)
-    sizes = np.where(t.tiles[:, TENSOR] < 0, t.tiles[:, BYTES], 0)
-    is_fixed = np.isin(t.tiles[:, KIND], (RESULT, INNER))
-    memory = t.tiles[touched, MEMORY] + np.where(t.tiles[touched, SHARED], 0, npu)
+    sizes = np.where(tiles.tiles[:, TENSOR] < 0, tiles.tiles[:, BYTES], 0)
+    is_fixed = np.isin(tiles.tiles[:, KIND], (RESULT, INNER))  # those of FIXED roles
+    memory = tiles.tiles[touched, MEMORY] + np.where(tiles.tiles[touched, SHARED], 0, npu)
     memories: list[int] = np.unique(memory).tolist()
     for key in memories:
-        _, size = spaces.get(ON_CHIP[key // t.npus], (0, 0))
+        _, size = spaces.get(ON_CHIP[key // tiles.npus], (0, 0))
         here = memory == key
         if _peak(touched[here], position[here], sizes, is_fixed) > size:
             return False

@@ -257,7 +257,6 @@ class _NumberedWorks:
 
     Attributes:
         known: Finds them.
-        npus: How many NPUs there are.
         found: Those that have a number.
     """
 

@@ -447,6 +447,13 @@ _TILES = (
         Exam.RUN,
     ),
     Fault(
+        "operations of stripes that lag are named as where none does",
+        "passes/scheduling/static/attempts.py",
+        "renamed[computes, SUBJECT] = place[renamed[computes, SUBJECT]]",
+        "pass",
+        Exam.FUSED,
+    ),
+    Fault(
         "sums leave without a spill",
         "passes/scheduling/engine/kernel/turns.py",
         "if t.tiles[tile, KIND] == SUMS and s.tiles[tile, WRITTEN] > 0:",
