@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ....ir.tiles.events import EventKind
 from ...tiling.groups.group import OpPlace
 from ..engine.kernel import ready
-from ..engine.kernel.arrays import UNIT, IssueOrder
+from ..engine.kernel.arrays import UNIT, IssueOrder, TileArrays
 from ..engine.kernel.issue import Accumulations
 from ..timing.issued import entries, firsts
 from .issue_order import accumulations, in_turns
@@ -50,22 +50,24 @@ class ReadyOrder:
     """Operations in the order in which they can start.
 
     Attributes:
-        stripes: What is put in order.
+        tiles: Tiles and operations.
+        accumulations: What one NPU works through, by turn of the stripes, and lag.
         issued: Accumulation and NPU, in order ``[accumulations, 2]``.
         cycles: When the last one is expected to end.
     """
 
-    stripes: "ReadyStripes"
+    tiles: TileArrays
+    accumulations: Accumulations
     issued: Ints
     cycles: int
 
     @cached_property
     def turns(self) -> IssueOrder:
         """All operations, each with its NPU."""
-        known, number = self.stripes.accumulations, self.issued[:, 0]
+        known, number = self.accumulations, self.issued[:, 0]
         turns = known.members[entries(known.begins, number)]
         npus = np.repeat(self.issued[:, 1], np.diff(known.begins)[number])
-        return in_turns(self.stripes.tables.tiles, known, np.stack((turns, npus), axis=1))
+        return in_turns(self.tiles, known, np.stack((turns, npus), axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,8 @@ class ReadyStripes:
             tiles, units = self.tables.tiles, len(self.tables.units)
             run = ready.empty_order(tiles, self._parts, units)
             cycles = ready.run_ready(tiles, self._parts, preference.value, run)
-            self._orders[preference] = ReadyOrder(self, run.issued, cycles)
+            found = ReadyOrder(tiles, self._accumulations, run.issued, cycles)
+            self._orders[preference] = found
         return self._orders[preference]
 
     @property
@@ -115,7 +118,7 @@ class ReadyStripes:
         return work.lead + works.length(work)
 
     @cached_property
-    def accumulations(self) -> Accumulations:
+    def _accumulations(self) -> Accumulations:
         """What one NPU works through, by turn of the stripes, and by how many these it lags."""
         found = accumulations(self.tables.tiles)
         places = self._places_of(found)
@@ -132,7 +135,7 @@ class ReadyStripes:
 
     @cached_property
     def _parts(self) -> ready.Parts:
-        known = self.accumulations
+        known = self._accumulations
         ops = known.ops[entries(known.turns, known.members)]
         lengths = np.diff(known.turns)[known.members]
         begins = firsts(np.add.reduceat(lengths, known.begins[:-1]))
