@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Op
 from ....ir.isa.instructions import Space
@@ -25,6 +28,8 @@ from .lags import MANY, Lags, LagSearch, MixedStripes
 from .ready_order import Preference, ReadyStripes
 from .static import best_of, dealt_schedules, rating_of, schedule_turns
 from .tables import GraphTables
+
+Ints = NDArray[np.int64]
 
 _MOST_LAGS = 4
 """Lags that are scheduled, and compared where they fit."""
@@ -333,18 +338,29 @@ class GroupSchedules:
         return self._known_tiles[plain, first]
 
     def _scheduled(self, order: StripeOrder) -> Attempt:
-        tables = self._known_tables(order)
-        if tables is None:
+        known = self._known_turns(order)
+        if known is None:
             return self._issued(self._ordered(order), order)
-        numbers = self._tiles_of(order).numbers(order.behind)
-        turns = issue_order(tables.tiles, order.dealing, numbers)
+        tables, numbers, turns = known
         return schedule_turns(tables, self._ranges, turns, numbers)
 
-    def _known_tables(self, order: StripeOrder) -> GraphTables | None:
-        """Return the tiles of an order as they are known where no chain lags, if they are alike."""
+    def _known_turns(
+        self, order: StripeOrder, most: int | None = None
+    ) -> tuple[GraphTables, Ints, IssueOrder] | None:
+        """Return an order in the tables of that in which no chain lags, if its tiles are the same.
+
+        Args:
+            order: The order.
+            most: Of how many stripes; all of them by default.
+
+        Returns:
+            The tables, the operations by their numbers there, and the turns.
+        """
         if not order.behind or order.is_apart or order.rolls or order.preference is not None:
             return None
-        return self._in_turn[replace(order, behind=())].tables
+        tables = self._in_turn[replace(order, behind=())].tables
+        numbers = self._tiles_of(order).numbers(order.behind, most)
+        return tables, numbers, issue_order(tables.tiles, order.dealing, numbers)
 
     def _ordered(self, order: StripeOrder) -> TileGraph:
         return self._tiles_of(order).in_order(behind=order.behind)
@@ -366,10 +382,10 @@ class GroupSchedules:
         if order.preference is not None:
             stripes = self._ready_stripes(order, MANY)
             return stripes.tables.tiles, stripes.order(order.preference).turns
-        known = self._known_tables(order)
+        known = self._known_turns(order, MANY)
         if known is not None:
-            numbers = self._tiles_of(order).numbers(order.behind, MANY)
-            return known.tiles, issue_order(known.tiles, order.dealing, numbers)
+            tables, _, turns = known
+            return tables.tiles, turns
         own = self._tiles_of(order, first=MANY)
         tiles = GraphTables(own.in_order(order.behind, MANY), own.arch).tiles
         return tiles, issue_order(tiles, order.dealing)

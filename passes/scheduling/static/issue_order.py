@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from ..engine.kernel.arrays import IssueOrder, TileArrays
 from ..engine.kernel.issue import (
-    CONTENT_COLUMNS,
     FROM_FIRST,
     ON,
     ON_BY_UNIT,
     TILE_COLUMNS,
     Accumulations,
     deal_out,
+    empty_contents,
     find_turns,
     lay_out,
 )
@@ -65,10 +65,8 @@ def issue_order(
     if tiles.npus == 1:
         issued[:, 0] = np.arange(len(issued))
     else:
-        contents = len(tiles.tiles) + len(tiles.tensors) + tiles.cell_count
-        noted = np.zeros((contents, CONTENT_COLUMNS), np.int64)
         dealt = np.zeros(len(tiles.ops), np.int64)  # units are fewer
-        deal_out(tiles, found, dealing.value, noted, dealt, issued)
+        deal_out(tiles, found, dealing.value, empty_contents(tiles), dealt, issued)
     return in_turns(tiles, found, issued)
 
 

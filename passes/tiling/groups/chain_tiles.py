@@ -21,6 +21,7 @@ from ....ir.ops import (
     aligned_parts,
     is_mac,
     operand_types,
+    other_read,
     spec_of,
     weights_of,
 )
@@ -296,9 +297,7 @@ class ChainTiler:
             op: The member.
             joined: For what box operands from outside are fetched.
         """
-        box, head = finished.written, finished.works_for
-        reads = (item for item in self._work_of(op).reads if op.operands[item[0].operand] != head)
-        read, element = next(reads, (None, 0))
+        read, box = other_read(self.graph, op, finished.works_for), finished.written
         if read is None:
             other, channel, size, rows = (
                 self.collector.tile(table_tile(self.graph, op.operands[1])),
@@ -310,7 +309,7 @@ class ChainTiler:
             name = op.operands[read.operand]
             other = self._operand(op, read, box[row_axis(op.result.type)], joined, {})
             channel = self.members.home(name).channel
-            size = read.elements(box) * element
+            size = read.elements(box) * self.graph.types[name].dtype.bytes
             rows = self._rolling_rows((other,), (read.box(box),))
         shifts = channel, self.members.home(op.name).channel
         return replace(

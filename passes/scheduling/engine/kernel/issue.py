@@ -54,7 +54,8 @@ operations write which read it, those aside that add to sums, or -1."""
 
 WRITTEN, READ = range(2)
 CONTENT_COLUMNS = 2
-"""Columns of contents: the last batch of accumulations that wrote them, and that read them."""
+"""Columns of contents: when, or by which batch of accumulations, they were last written, and read.
+"""
 
 
 class Accumulations(NamedTuple):
@@ -175,54 +176,87 @@ def _meets(t: TileArrays, a: Accumulations, contents: Ints, number: int, batch: 
 
     It reads what one of these writes, or writes where rows lie that one of these reads.
     """
-    cells = len(t.tiles) + len(t.tensors)
     for place in a.members[a.begins[number] : a.begins[number + 1]]:
         for op in a.ops[a.turns[place] : a.turns[place + 1]]:
-            for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
-                tile = t.reads[k, TILE]
-                if t.tiles[tile, ROLLS] == 0:
-                    if contents[content_of(t, tile), WRITTEN] == batch:
-                        return True
-                    continue
-                for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
-                    if contents[cells + cell, WRITTEN] == batch:
-                        return True
-            out = t.tiles[t.ops[op, OUT]]
-            if out[ROLLS]:
-                for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
-                    old = cell - out[ROLLS]
-                    if old >= out[CELL] and contents[cells + old, READ] == batch:
-                        return True
+            if latest(t, contents, op) == batch:
+                return True
     return False
 
 
 @inner
-def content_of(t: TileArrays, tile: int) -> int:
-    """Return the content of a tile that does not roll: its tensor's, if that is resident.
+def _note_batch(t: TileArrays, a: Accumulations, contents: Ints, number: int, batch: int) -> None:
+    """Note what an accumulation writes and reads."""
+    for place in a.members[a.begins[number] : a.begins[number + 1]]:
+        for op in a.ops[a.turns[place] : a.turns[place + 1]]:
+            note(t, contents, op, batch)
 
-    Contents are what operations hand on: tiles, then resident tensors, then cells, which are the
-    rows of tiles that roll.
+
+def empty_contents(t: TileArrays) -> Ints:
+    """Return contents that nobody has touched.
+
+    They are what operations hand on: tiles, then resident tensors, then cells, which are the rows
+    of tiles that roll.
+
+    Args:
+        t: Tiles and operations.
     """
+    contents = len(t.tiles) + len(t.tensors) + t.cell_count
+    return np.zeros((contents, CONTENT_COLUMNS), np.int64)
+
+
+@inner
+def _content(t: TileArrays, tile: int) -> int:
+    """Return the content of a tile that does not roll: its tensor's, if that is resident."""
     tensor = t.tiles[tile, TENSOR]
     return tile if tensor < 0 else len(t.tiles) + tensor
 
 
 @inner
-def _note_batch(t: TileArrays, a: Accumulations, contents: Ints, number: int, batch: int) -> None:
-    """Note what an accumulation writes, and what it reads of tiles that roll."""
-    cells = len(t.tiles) + len(t.tensors)
-    for place in a.members[a.begins[number] : a.begins[number + 1]]:
-        for op in a.ops[a.turns[place] : a.turns[place + 1]]:
-            for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
-                if t.tiles[t.reads[k, TILE], ROLLS]:
-                    for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
-                        contents[cells + cell, READ] = batch
-            out = t.ops[op, OUT]
-            if t.tiles[out, ROLLS]:
-                for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
-                    contents[cells + cell, WRITTEN] = batch
-            else:
-                contents[content_of(t, out), WRITTEN] = batch
+def latest(t: TileArrays, contents: Ints, op: int) -> int:
+    """Return when what an operation reads was written, and what it writes over was read, at last.
+
+    Args:
+        t: Tiles and operations.
+        contents: What was noted.
+        op: The operation.
+    """
+    found, begin = 0, len(t.tiles) + len(t.tensors)
+    for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
+        tile = t.reads[k, TILE]
+        if t.tiles[tile, ROLLS] == 0:
+            found = max(found, contents[_content(t, tile), WRITTEN])
+            continue
+        for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
+            found = max(found, contents[begin + cell, WRITTEN])
+    out = t.tiles[t.ops[op, OUT]]
+    if out[ROLLS]:
+        for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
+            if cell - out[ROLLS] >= out[CELL]:
+                found = max(found, contents[begin + cell - out[ROLLS], READ])
+    return found
+
+
+@inner
+def note(t: TileArrays, contents: Ints, op: int, time: int) -> None:
+    """Note what an operation writes, and what it reads of tiles that roll.
+
+    Args:
+        t: Tiles and operations.
+        contents: What was noted; is written to.
+        op: The operation.
+        time: When, or in which batch.
+    """
+    begin, out = len(t.tiles) + len(t.tensors), t.ops[op, OUT]
+    if t.tiles[out, ROLLS]:
+        for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
+            contents[begin + cell, WRITTEN] = max(contents[begin + cell, WRITTEN], time)
+    else:
+        content = _content(t, out)
+        contents[content, WRITTEN] = max(contents[content, WRITTEN], time)
+    for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
+        if t.tiles[t.reads[k, TILE], ROLLS]:
+            for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
+                contents[begin + cell, READ] = max(contents[begin + cell, READ], time)
 
 
 @inner

@@ -8,20 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....ir.compiled import entry, inner, small
-from .arrays import (
-    CELL,
-    FIRST,
-    FIRST_WRITTEN,
-    LAST,
-    LAST_WRITTEN,
-    OUT,
-    READS,
-    ROLLS,
-    TILE,
-    UNIT,
-    TileArrays,
-)
-from .issue import content_of
+from .arrays import UNIT, TileArrays
+from .issue import empty_contents, latest, note
 
 Ints = NDArray[np.int64]
 
@@ -37,9 +25,6 @@ BEGIN, WORK = range(2)
 
 NEXT, LEFT, WHOLE_WORK = range(3)
 """Columns of parts under way: the next accumulation; what is left, and what all take [cycle]."""
-
-WRITTEN, READ = range(2)
-"""Columns of contents: when they were written, and read [cycle]."""
 
 
 class Parts(NamedTuple):
@@ -64,7 +49,7 @@ class ReadyArrays(NamedTuple):
 
     Attributes:
         free: When each engine is free [cycle] ``[units, npus]``.
-        contents: See the columns [cycle] ``[contents, 2]``.
+        contents: When they were written, and read [cycle] ``[contents, 2]``.
         left: See the columns ``[parts, 3]``.
         issued: Accumulation and NPU, in the order in which they are issued ``[accumulations, 2]``.
     """
@@ -83,10 +68,9 @@ def empty_order(t: TileArrays, p: Parts, units: int) -> ReadyArrays:
         p: Accumulations.
         units: How many kinds of engines there are.
     """
-    contents = len(t.tiles) + len(t.tensors) + t.cell_count
     return ReadyArrays(
         free=np.zeros((units, t.npus), np.int64),
-        contents=np.zeros((contents, 2), np.int64),
+        contents=empty_contents(t),
         left=np.zeros((len(p.parts) - 1, 3), np.int64),
         issued=np.zeros((len(p.accumulations) - 1, 2), np.int64),
     )
@@ -157,7 +141,7 @@ def _next_part(
         if preference != EVEN:
             rank = float(lag if preference == EARLY else -lag)
         op = p.ops[p.accumulations[number, BEGIN]]
-        rating = max(_ready(t, r, op), _first_free(r, t.ops[op, UNIT])), rank, lag
+        rating = max(latest(t, r.contents, op), _first_free(r, t.ops[op, UNIT])), rank, lag
         if found < 0 or rating < best:
             found, best = np.int64(part), rating
     return found
@@ -169,25 +153,6 @@ def _first_free(r: ReadyArrays, unit: int) -> int:
     found = r.free[unit, 0]
     for npu in range(1, r.free.shape[1]):
         found = min(found, r.free[unit, npu])
-    return found
-
-
-@inner
-def _ready(t: TileArrays, r: ReadyArrays, op: int) -> int:
-    """Return when what an operation reads is there, and what it writes over was read [cycle]."""
-    found, begin = 0, len(t.tiles) + len(t.tensors)
-    for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
-        tile = t.reads[k, TILE]
-        if t.tiles[tile, ROLLS] == 0:
-            found = max(found, r.contents[content_of(t, tile), WRITTEN])
-            continue
-        for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
-            found = max(found, r.contents[begin + cell, WRITTEN])
-    out = t.tiles[t.ops[op, OUT]]
-    if out[ROLLS]:
-        for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
-            if cell - out[ROLLS] >= out[CELL]:
-                found = max(found, r.contents[begin + cell - out[ROLLS], READ])
     return found
 
 
@@ -215,7 +180,7 @@ def _issue(t: TileArrays, p: Parts, r: ReadyArrays, part: int, place: int) -> No
 @inner
 def _taker(t: TileArrays, p: Parts, r: ReadyArrays, op: int) -> int:
     """Return the NPU that would be done with an operation first."""
-    ready, free, best = _ready(t, r, op), r.free[t.ops[op, UNIT]], 0
+    ready, free, best = latest(t, r.contents, op), r.free[t.ops[op, UNIT]], 0
     for npu in range(1, t.npus):
         done = max(free[npu], ready) + p.cycles[op, npu], free[npu]
         if done < (max(free[best], ready) + p.cycles[op, best], free[best]):
@@ -226,17 +191,7 @@ def _taker(t: TileArrays, p: Parts, r: ReadyArrays, op: int) -> int:
 @inner
 def _execute(t: TileArrays, p: Parts, r: ReadyArrays, op: int, npu: int) -> None:
     """Note when an operation ends that is issued now."""
-    unit, begin = t.ops[op, UNIT], len(t.tiles) + len(t.tensors)
-    end = max(r.free[unit, npu], _ready(t, r, op)) + p.cycles[op, npu]
+    unit = t.ops[op, UNIT]
+    end = max(r.free[unit, npu], latest(t, r.contents, op)) + p.cycles[op, npu]
     r.free[unit, npu] = end
-    out = t.ops[op, OUT]
-    if t.tiles[out, ROLLS]:
-        for cell in t.cells[t.ops[op, FIRST_WRITTEN] : t.ops[op, LAST_WRITTEN]]:
-            r.contents[begin + cell, WRITTEN] = max(r.contents[begin + cell, WRITTEN], end)
-    else:
-        content = content_of(t, out)
-        r.contents[content, WRITTEN] = max(r.contents[content, WRITTEN], end)
-    for k in range(t.ops[op, READS], t.ops[op + 1, READS]):
-        if t.tiles[t.reads[k, TILE], ROLLS]:
-            for cell in t.cells[t.reads[k, FIRST] : t.reads[k, LAST]]:
-                r.contents[begin + cell, READ] = max(r.contents[begin + cell, READ], end)
+    note(t, r.contents, op, end)
