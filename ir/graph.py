@@ -19,7 +19,7 @@ class Value:
     type: TensorType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Op:
     """One operator.
 
@@ -47,7 +47,7 @@ class Op:
         """The first result."""
         return self.results[0]
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Operands that are present, in order, each once."""
         return tuple(dict.fromkeys(filter(None, self.operands)))

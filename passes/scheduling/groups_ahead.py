@@ -22,7 +22,7 @@ from ..deadline import Deadline
 from ..helpers import Helped
 from ..mapping.jobs import KnownNests, MapJob
 from ..mapping.mapper import MappingResult
-from ..tiling.groups.stripes import stripes
+from ..tiling.groups.stripes import stripe_count
 from ..tiling.residency import unit_of
 from .static.known_schedules import KnownSchedules, Made, Nests
 from .static.schedule_tiles import schedule_operator
@@ -119,7 +119,7 @@ class _Question:
     def parts(self) -> int:
         """How many parts the stripes of the group have, one of each member."""
         graph, members = self.module.graph, self.group.members
-        return len(members) * len(stripes(graph, members, self.group.rows))
+        return len(members) * stripe_count(graph, members, self.group.rows)
 
     def answer(self) -> Helped[_Answer] | None:
         """Return all that choosing the nests of the group has found.

@@ -7,6 +7,7 @@ back.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
@@ -115,8 +116,18 @@ class GroupCosts:
         """
         self.traffic.ahead([self._alone(item) for item in groups])
 
+    def _op(self, group: Group) -> Op:
+        """Return what stands for a group; who asks for its cost does so several times."""
+        if group not in self._ops:
+            self._ops[group] = group_op(self.graph, group)
+        return self._ops[group]
+
+    @cached_property
+    def _ops(self) -> dict[Group, Op]:
+        return {}
+
     def _alone(self, group: Group) -> Asked:
-        return group_op(self.graph, group), _NOTHING, self.plan.budget
+        return self._op(group), _NOTHING, self.plan.budget
 
     def kept(self, members: tuple[str, ...]) -> Mapping[str, int]:
         """Return the bytes of what the plan keeps on chip beside a group or hands to it.
@@ -145,7 +156,7 @@ class GroupCosts:
             return total
         before = {item.tensor for item in self.plan.replaced_by(place)} & kept.keys()
         is_over = before and not before.isdisjoint(
-            replaceable(self.graph, group_op(self.graph, Group(members=members)))
+            replaceable(self.graph, self._op(Group(members=members)))
         )
         return total - (kept[name] if is_over else 0)
 
@@ -155,7 +166,7 @@ class GroupCosts:
 
     def _own(self, group: Group) -> frozenset[str]:
         """Return the tensors that a group reads or makes."""
-        return frozenset(group_op(self.graph, group).touched)
+        return frozenset(self._op(group).touched)
 
     def _resident(self, group: Group) -> frozenset[str]:
         """Return those of its tensors that the plan keeps on chip, as far as its lines fit, too.
@@ -186,7 +197,7 @@ class GroupCosts:
         """
         given_up, kept = self._own(group) - here, self.kept(group.members)
         left = {name: size for name, size in kept.items() if name not in given_up}
-        found = model(group_op(self.graph, group), here, self._space(group, left))
+        found = model(self._op(group), here, self._space(group, left))
         if found is None:
             return None
         again = sum(kept.values()) - sum(left.values())
@@ -199,7 +210,7 @@ class GroupCosts:
     def _beside(self, group: Group) -> Asked:
         """Return what is asked about a group where its tensors are as the plan has them."""
         space = self._space(group, self.kept(group.members))
-        return group_op(self.graph, group), self._resident(group), space
+        return self._op(group), self._resident(group), space
 
     def _moved_whole(self, group: Group, given_up: frozenset[str]) -> int:
         """Return what the plan moves beside a group, but for tensors that are given up [byte]."""

@@ -21,7 +21,13 @@ from ....ir.groups import ends
 from ....ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
-from .stripes import SameGraph, Stripe, activations, read_row_by_row, rows_of, stripes_in_turn
+from .stripes import SameGraph, Stretch, Stripe, activations, read_row_by_row, rows_of, stretches
+
+_FIRST, _LAST = 3, 2
+"""Stripes of a stretch that are looked at: one between two of it, and those at its ends."""
+
+_LEFT_OUT = Stripe({}, {})
+"""Stands for stripes that are not looked at."""
 
 
 def kept_rows(now: Stripe, then: Stripe) -> Mapping[str, Range]:
@@ -58,7 +64,7 @@ def keepers(
         then: The next one, if there is one.
         homes: What lies in place in concatenations.
     """
-    return _keepers(_links(parts), now, then, homes)
+    return _keepers(_links(parts, homes), now, then, homes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +73,24 @@ class _Link:
 
     Attributes:
         result: What it makes.
+        home: Where that lies: itself, or the concatenation that it is part of.
         reads: All that its members read.
+        homes: Where that lies.
     """
 
     result: str
+    home: str
     reads: frozenset[str]
+    homes: frozenset[str]
 
 
-def _links(parts: Sequence[Chain]) -> tuple[_Link, ...]:
-    return tuple(_Link(chain[-1].name, inputs_of(chain)) for chain in parts)
+def _links(parts: Sequence[Chain], homes: Homes) -> tuple[_Link, ...]:
+    found: list[_Link] = []
+    for chain in parts:
+        result, reads = chain[-1].name, inputs_of(chain)
+        places = frozenset(home_of(homes, name).tensor for name in reads)
+        found.append(_Link(result, home_of(homes, result).tensor, reads, places))
+    return tuple(found)
 
 
 def _keepers(
@@ -205,17 +220,39 @@ def _known_lines(
     seen: SameGraph, members: tuple[str, ...], rows: int, resident: frozenset[str], is_early: bool
 ) -> _Lines:
     """Return the lines of a group; who chooses groups asks about the same ones several times."""
-    graph = seen.graph
-    parts = chains(graph, members)
-    if len(parts) == 1 and not rows:
+    group = _outline(seen, members)
+    if len(group.links) == 1 and not rows:
         return _Lines(iter(()))
-    row_bytes = _row_bytes(
-        graph, parts, {*homes_of(graph, members), *resident, *ends(graph, members)}
-    )
+    row_bytes = {name: size for name, size in group.row_bytes.items() if name not in resident}
+    rounds = copy(_rounds(seen, members, rows, is_early))
+    return _Lines(item.most_bytes(row_bytes) for item in rounds)
+
+
+@dataclass(frozen=True)
+class _Outline:
+    """What lines see of a group, whatever its stripes are.
+
+    Attributes:
+        links: Its chains.
+        homes: What lies in place in concatenations.
+        row_bytes: Of a row of each tensor that has lines.
+        by_row: Those of them that come row by row, and are copied nowhere.
+    """
+
+    links: Sequence[_Link]
+    homes: Homes
+    row_bytes: Mapping[str, int]
+    by_row: Collection[str]
+
+
+@lru_cache(maxsize=16)
+def _outline(seen: SameGraph, members: tuple[str, ...]) -> _Outline:
+    graph = seen.graph
+    parts, homes = chains(graph, members), homes_of(graph, members)
+    row_bytes = _row_bytes(graph, parts, homes.keys() | ends(graph, members))
     ops = [graph.producer[name] for name in members]
     by_row = read_row_by_row(graph, ops, row_bytes.keys() - set(members))
-    rounds = copy(_rounds(seen, members, rows, is_early))
-    return _Lines(item.most_bytes(row_bytes, by_row) for item in rounds)
+    return _Outline(_links(parts, homes), homes, row_bytes, by_row)
 
 
 @lru_cache(maxsize=16)
@@ -223,25 +260,38 @@ def _rounds(
     seen: SameGraph, members: tuple[str, ...], rows: int, is_early: bool
 ) -> Iterator["_Round"]:
     """Return the stripes of a group that differ, to be copied: soon others ask for them, too."""
-    return itertools.tee(_distinct_rounds(seen.graph, members, rows, is_early), 1)[0]
+    return itertools.tee(_distinct_rounds(seen, members, rows, is_early), 1)[0]
 
 
 def _distinct_rounds(
-    graph: Graph, members: tuple[str, ...], rows: int, is_early: bool
+    network: SameGraph, members: tuple[str, ...], rows: int, is_early: bool
 ) -> Iterator["_Round"]:
-    links, homes = _links(chains(graph, members)), homes_of(graph, members)
+    group = _outline(network, members)
     seen: set[Hashable] = set()
     known: dict[str, Range] = {}
-    around = itertools.chain((None,), stripes_in_turn(graph, members, rows), (None,))
+    around = itertools.chain((None,), _telling(stretches(network.graph, members, rows)), (None,))
     pairs = ((pair, _places(*pair)) for pair in itertools.pairwise(around))
     for ((before, now), earlier), ((_, then), later) in itertools.pairwise(pairs):
         assert now is not None
+        if any(item is _LEFT_OUT for item in (before, now, then)):
+            continue
         left = {name: rows.size for name, rows in known.items() if name not in now.lines}
         known |= now.lines
         key = (earlier, later, *sorted(left.items()))
         if key not in seen:
             seen.add(key)
-            yield _Round(links, homes, is_early, left, before, now, then)
+            yield _Round(group, is_early, left, before, now, then)
+
+
+def _telling(found: Iterable[Stretch]) -> Iterator[Stripe]:
+    """Yield stripes, but for those in the middle of long stretches: others before are like them."""
+    for item in found:
+        if item.count <= _FIRST + _LAST:
+            yield from item.stripes
+        else:
+            yield from map(item.stripe, range(_FIRST))
+            yield _LEFT_OUT
+            yield from map(item.stripe, range(item.count - _LAST, item.count))
 
 
 def _places(now: Stripe | None, then: Stripe | None) -> Hashable:
@@ -279,8 +329,7 @@ class _Round:
     results are made, and then rows copied that the next stripe keeps.
 
     Attributes:
-        links: The chains of a group.
-        homes: What lies in place in concatenations.
+        group: The group.
         is_early: Whether rows that are kept are copied as soon as lines have been read.
         left: Rows of lines of earlier stripes, of what is no longer made.
         before: The stripe before.
@@ -288,32 +337,36 @@ class _Round:
         then: The next one.
     """
 
-    links: Sequence[_Link]
-    homes: Homes
+    group: _Outline
     is_early: bool
     left: Mapping[str, int]
     before: Stripe | None
     now: Stripe
     then: Stripe | None
 
-    def most_bytes(self, row_bytes: Mapping[str, int], by_row: Collection[str]) -> int:
+    def most_bytes(self, row_bytes: Mapping[str, int]) -> int:
         """Return what lies on chip at most [byte].
 
         Args:
             row_bytes: Of the tensors that count [byte].
-            by_row: Those of them that come row by row, and are copied nowhere.
         """
-        changes = [0] * (2 * len(self.links) + 1)
+        changes = [0] * (2 * len(self.group.links) + 1)
         for name, size in row_bytes.items():
-            for first, last, rows in self._lives(name, name in by_row):
+            for first, last, rows in self._lives[name]:
                 changes[first] += rows * size
                 changes[last + 1] -= rows * size
         return max(itertools.accumulate(changes))
 
-    def _lives(self, name: str, is_by_row: bool) -> Iterator[_Life]:
+    @cached_property
+    def _lives(self) -> Mapping[str, tuple[_Life, ...]]:
+        """The lives of the rows of all tensors."""
+        return {name: tuple(self._lives_of(name)) for name in self.group.row_bytes}
+
+    def _lives_of(self, name: str) -> Iterator[_Life]:
         """Yield the lives of a tensor's rows."""
         if name in self.now.lines:
-            always = (0, 2 * len(self.links) - 1, self._arrived(name))
+            always = (0, 2 * len(self.group.links) - 1, self._arrived(name))
+            is_by_row = name in self.group.by_row
             yield from (always,) if is_by_row else self._lives_of_lines(name)
         elif name in self.left and name in self._readers:
             yield 0, self._readers[name][1], self.left[name]
@@ -328,7 +381,7 @@ class _Round:
 
     def _lives_of_lines(self, name: str) -> Iterator[_Life]:
         """Yield the lives of lines, of rows that are kept before and after, and of new ones."""
-        end, rows = 2 * len(self.links) - 1, self.now.lines[name]
+        end, rows = 2 * len(self.group.links) - 1, self.now.lines[name]
         first, last = self._readers.get(name, (0, end))
         begin = made = self._writers.get(name, 0)
         if name in self._was_kept:
@@ -361,26 +414,27 @@ class _Round:
         """What the next stripe reads of these lines, or of the rows that are copied from them."""
         if self.then is None:
             return ()
-        left = _first_readers(self.links, self.then).keys() - self.then.lines.keys()
+        left = _first_readers(self.group.links, self.then).keys() - self.then.lines.keys()
         return self._is_kept.keys() | left
 
     @cached_property
     def _was_early(self) -> Mapping[str, int]:
         if self.before is None or not self.is_early:
             return {}
-        return _keepers(self.links, self.before, self.now, self.homes)
+        return _keepers(self.group.links, self.before, self.now, self.group.homes)
 
     @cached_property
     def _next_early(self) -> Mapping[str, int]:
-        return _keepers(self.links, self.now, self.then, self.homes) if self.is_early else {}
+        group = self.group
+        return _keepers(group.links, self.now, self.then, group.homes) if self.is_early else {}
 
     @cached_property
     def _readers(self) -> Mapping[str, tuple[int, int]]:
         """The first and the last step in which each tensor is read."""
         found: dict[str, tuple[int, int]] = {}
-        for number, link in enumerate(self.links):
+        for number, link in enumerate(self.group.links):
             if is_active(link.result, self.now):
-                for name in (home_of(self.homes, item).tensor for item in link.reads):
+                for name in link.homes:
                     found[name] = found.get(name, (2 * number, 0))[0], 2 * number + 1
         return found
 
@@ -388,7 +442,7 @@ class _Round:
     def _writers(self) -> Mapping[str, int]:
         """The first step in which each tensor is written."""
         found: dict[str, int] = {}
-        for number, link in enumerate(self.links):
+        for number, link in enumerate(self.group.links):
             if is_active(link.result, self.now):
-                found.setdefault(home_of(self.homes, link.result).tensor, 2 * number + 1)
+                found.setdefault(link.home, 2 * number + 1)
         return found

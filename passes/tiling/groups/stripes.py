@@ -12,9 +12,9 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import tee
+from itertools import chain, tee
 
 from ....ir.graph import Graph, Op
 from ....ir.groups import further_results
@@ -30,6 +30,9 @@ from .homes import Homes, home_of, homes_of
 Lines = Mapping[str, Range]
 """Rows, by tensor."""
 
+_WORTH_SKIPPING = 2
+"""Rounds: to look at one more than are left out takes longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
@@ -43,6 +46,61 @@ class Stripe:
 
     made: Lines
     lines: Lines
+
+    def further(self, steps: Mapping[str, int], times: int) -> "Stripe":
+        """Return the stripe with all rows further on.
+
+        Args:
+            steps: How many rows, by tensor.
+            times: How many such steps.
+        """
+        made, lines = (
+            {name: _shifted(rows, times * steps[name]) for name, rows in part.items()}
+            for part in (self.made, self.lines)
+        )
+        return Stripe(made, lines)
+
+    def steps_to(self, then: "Stripe") -> Mapping[str, int] | None:
+        """Return how many rows further on a stripe is that is alike but for that, by tensor.
+
+        Args:
+            then: That stripe.
+
+        Returns:
+            ``None`` where they differ otherwise.
+        """
+        if self.made.keys() != then.made.keys() or self.lines.keys() != then.lines.keys():
+            return None
+        steps = {name: rows.start - self.lines[name].start for name, rows in then.lines.items()}
+        return steps if self.further(steps, 1) == then else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Stripes in a row, each like the one before but for the rows being further on.
+
+    Attributes:
+        first: The first one.
+        count: How many there are.
+        steps: How many rows further on each is than the one before, by tensor.
+    """
+
+    first: Stripe
+    count: int = 1
+    steps: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def stripe(self, number: int) -> Stripe:
+        """Return one of them.
+
+        Args:
+            number: Its number among them.
+        """
+        return self.first.further(self.steps, number) if number else self.first
+
+    @property
+    def stripes(self) -> Iterator[Stripe]:
+        """All of them."""
+        return map(self.stripe, range(self.count))
 
 
 def row_axis(type: TensorType) -> int:
@@ -181,6 +239,10 @@ def _filtered(graph: Graph, op: Op) -> Callable[[Range], Range]:
     return filtered
 
 
+def _shifted(rows: Range, by: int) -> Range:
+    return Range(rows.start + by, rows.stop + by, rows.step)
+
+
 def _union(first: Range | None, second: Range) -> Range:
     if first is None:
         return Range(second.start, second.stop)
@@ -251,11 +313,59 @@ class _Rounds:
         members: In reversed order.
         made: Rows made so far, by member.
         results: What is read outside, with the rows of each.
+        rows: Rows of all tensors that have lines.
     """
 
     members: Sequence[_Member]
     made: dict[str, int]
     results: Mapping[str, int]
+    rows: Callable[[str], int]
+
+    def stretches(self, height: int) -> Iterator[Stretch]:
+        """Yield all rounds.
+
+        Args:
+            height: Rows of the last result that a round makes.
+        """
+        total, last = self.members[0].rows, min(height, self.members[0].rows)
+        before = self.next(last)
+        yield Stretch(before)
+        while last < total:
+            last = min(last + height, total)
+            now = self.next(last)
+            steps = before.steps_to(now) or {}
+            more = self._skipped(now, steps, last, height) if steps else 0
+            found = Stretch(now, 1 + more, steps)
+            yield found
+            last, before = last + more * height, found.stripe(more)
+
+    def _skipped(self, now: Stripe, steps: Mapping[str, int], last: int, height: int) -> int:
+        """Return how many rounds are like the last two; all of them are made, and none looked at.
+
+        Rows that are read grow with those that are made, each as an integer part of a multiple,
+        until some tensor ends. So if the last one of them is what it should be, all others are.
+
+        Args:
+            now: The last round.
+            steps: How many rows it is further on than the one before, by tensor.
+            last: How many rows of the last result are made.
+            height: Rows of it that a round makes.
+        """
+        left = (
+            (self.rows(name) - 1 - rows.stop) // steps[name]
+            for name, rows in now.lines.items()
+            if steps[name]
+        )
+        most = min(left, default=0)
+        if most < _WORTH_SKIPPING:
+            return 0
+        so_far = dict(self.made)
+        for name in now.made:
+            self.made[name] += (most - 1) * steps[name]
+        if self.next(last + most * height) == now.further(steps, most):
+            return most
+        self.made.update(so_far)
+        return 0
 
     def next(self, last: int) -> Stripe:
         """Return the round that makes the rows of the last result below ``last``.
@@ -301,38 +411,62 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
-    return tuple(stripes_in_turn(graph, members, rows))
+    return tuple(chain.from_iterable(item.stripes for item in stretches(graph, members, rows)))
 
 
-def stripes_in_turn(graph: Graph, members: Sequence[str], rows: int) -> Iterator[Stripe]:
-    """Return the rounds of a group, each worked out when it is asked for.
+def stripe_count(graph: Graph, members: Sequence[str], rows: int) -> int:
+    """Return how many rounds a group has.
 
     Args:
         graph: The network.
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
-    return copy(_stripes(SameGraph(graph), tuple(members), rows))
+    return -(-rows_of(graph.types[members[-1]]) // rows) if rows else 1
+
+
+def stretches(graph: Graph, members: Sequence[str], rows: int) -> Iterator[Stretch]:
+    """Return the rounds of a group, each stretch of them worked out when it is asked for.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a round makes; 0: all.
+    """
+    return copy(_stretches(SameGraph(graph), tuple(members), rows))
 
 
 @lru_cache(maxsize=64)
-def _stripes(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterator[Stripe]:
+def _stretches(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterator[Stretch]:
     """Return the rounds of a group, to be copied: who asks what lines take asks what moves, too."""
-    return tee(_each_stripe(seen, members, rows), 1)[0]
+    return tee(_each_stretch(seen, members, rows), 1)[0]
 
 
-def _each_stripe(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterator[Stripe]:
-    graph = seen.graph
-    homes = homes_of(graph, members)
-    names = (members[-1], *further_results(graph, members))
-    results = {name: rows_of(graph.types[name]) for name in names}
-    made = [_member(seen, graph.producer[name], homes) for name in reversed(members)]
-    run, total = _Rounds(made, dict.fromkeys(members, 0), results), made[0].rows
+def _each_stretch(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterator[Stretch]:
+    run = _rounds(seen, members)
     try:
-        yield from map(run.next, _ends(total, rows or total))
+        yield from run.stretches(rows or run.members[0].rows)
     except (Exception, KeyboardInterrupt):
-        _stripes.cache_clear()  # the rounds that are known would seem to be all
+        _stretches.cache_clear()  # the rounds that are known would seem to be all
         raise
+
+
+def _rounds(seen: SameGraph, members: tuple[str, ...]) -> _Rounds:
+    """Return what works out the rounds of a group."""
+    found, results = _last_first(seen, members)
+    types = seen.graph.types
+    return _Rounds(found, dict.fromkeys(members, 0), results, lambda name: rows_of(types[name]))
+
+
+@lru_cache(maxsize=16)
+def _last_first(
+    seen: SameGraph, members: tuple[str, ...]
+) -> tuple[Sequence[_Member], Mapping[str, int]]:
+    """Return what stripes see of members, the last one first, and the rows of what others read."""
+    graph, homes = seen.graph, homes_of(seen.graph, members)
+    results = (members[-1], *further_results(graph, members))
+    found = [_member(seen, graph.producer[name], homes) for name in reversed(members)]
+    return found, {name: rows_of(graph.types[name]) for name in results}
 
 
 def hands_out(
@@ -350,15 +484,10 @@ def hands_out(
     """
     stored = set(further_results(graph, members)).difference(resident)
     return not stored or all(
-        stripe.made[name] == stripe.lines[name]
-        for stripe in stripes(graph, members, rows)
-        for name in stored & stripe.made.keys()
+        item.first.made[name] == item.first.lines[name]
+        for item in stretches(graph, members, rows)
+        for name in stored & item.first.made.keys()
     )
-
-
-def _ends(total: int, rows: int) -> Iterator[int]:
-    yield from range(rows, total, rows)
-    yield total
 
 
 _EXTRA = 1.1
@@ -380,18 +509,19 @@ def usual_rows(
         rows: Rows of the last result that a round makes; 0: all.
         may_cut: Whether rounds may be cut into pieces at all.
     """
-    made: dict[str, list[int]] = {}
-    for stripe in stripes(graph, members, rows):
-        for name, part in stripe.made.items():
-            made.setdefault(name, []).append(part.size)
+    made: dict[str, Counter[int]] = {}
+    for item in stretches(graph, members, rows):
+        for name, part in item.first.made.items():
+            made.setdefault(name, Counter())[part.size] += item.count
     return {name: _usual(sizes) if may_cut else max(sizes) for name, sizes in made.items()}
 
 
-def _usual(sizes: Sequence[int]) -> int:
-    """Return the height of which most rows are made, or the largest one of few."""
-    together = Counter[int]()
-    for size in sizes:
-        together[size] += size
-    usual = max(together, key=lambda size: (together[size], size))
-    pieces = sum(-(-size // usual) for size in sizes)
-    return usual if pieces <= _EXTRA * len(sizes) else max(sizes)
+def _usual(sizes: Counter[int]) -> int:
+    """Return the height of which most rows are made, or the largest one of few.
+
+    Args:
+        sizes: How many rounds make so many rows.
+    """
+    usual = max(sizes, key=lambda size: (size * sizes[size], size))
+    pieces = sum(-(-size // usual) * count for size, count in sizes.items())
+    return usual if pieces <= _EXTRA * sizes.total() else max(sizes)

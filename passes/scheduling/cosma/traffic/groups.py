@@ -6,6 +6,7 @@ beside the array, come once, the others again in each stripe. Computed weights a
 constant ones, unless they are resident.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .....ir.arch import Architecture
@@ -14,7 +15,7 @@ from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.groups.chains import Chain, chains, passing_bits
-from ....tiling.groups.stripes import rows_of, stripes
+from ....tiling.groups.stripes import rows_of, stretches, stripe_count
 from ...map_groups import line_bytes
 from .model import StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings
@@ -69,14 +70,8 @@ def _read_in_tiles(graph: Graph, op: Op) -> tuple[str, ...]:
 def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) -> TrafficModel:
     """Return the traffic model of a group that works stripe by stripe."""
     ops = [graph.producer[name] for name in group.members]
-    rounds = stripes(graph, group.members, group.rows)
-    passing = {name: 0 for op in ops for name in op.inputs}
-    before = dict.fromkeys(passing, 0)
-    for stripe in rounds:
-        for name, rows in stripe.lines.items():
-            if name in passing:
-                passing[name] += max(0, rows.stop - max(rows.start, before[name]))
-                before[name] = max(before[name], rows.stop)
+    count = stripe_count(graph, group.members, group.rows)
+    passing = _rows_passing(graph, group, [name for op in ops for name in op.inputs])
     types = {name: graph.types[name] for name in passing}
     passing = {name: types[name].bytes // rows_of(types[name]) * passing[name] for name in passing}
     weights = {name for op in ops for name in weights_of(op)}
@@ -95,7 +90,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) 
         held = left - least if pass_scratchpad else beside
         passing_weights = [name for name in computed if name not in resident]
         total = constants + sum(graph.types[name].bytes for name in passing_weights)
-        again = max(0, total - held) * (len(rounds) - 1)
+        again = max(0, total - held) * (count - 1)
         moved = [
             (name, size or graph.types[name].bytes)
             for name, size in passing.items()
@@ -110,3 +105,16 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) 
         )
 
     return model
+
+
+def _rows_passing(graph: Graph, group: Group, names: Iterable[str]) -> dict[str, int]:
+    """Return how many rows of tensors come into lines, those that are there not again."""
+    passing = dict.fromkeys(names, 0)
+    before = dict.fromkeys(passing, 0)
+    for item in stretches(graph, group.members, group.rows):
+        for name in filter(passing.__contains__, item.first.lines):
+            rows, step, more = item.first.lines[name], item.steps.get(name, 0), item.count - 1
+            passing[name] += max(0, rows.stop - max(rows.start, before[name]))
+            passing[name] += more * min(rows.size, step)
+            before[name] = max(before[name], rows.stop + more * step)
+    return passing

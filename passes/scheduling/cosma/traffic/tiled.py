@@ -28,7 +28,7 @@ from ....mapping.mapper import Mapper, MappingResult
 from ....mapping.problem import MappingProblem, Objective
 from ....mapping.recipes.in_tiles import InTiles, in_tiles
 from ....mapping.registry import find_mapper
-from ....tiling.groups.stripes import stripes
+from ....tiling.groups.stripes import stripe_count
 from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
@@ -276,7 +276,7 @@ def _of_group(
         InfeasibleError: The tiles do not fit.
     """
     graph, group = asked.module.graph, asked.group
-    count = len(stripes(graph, group.members, group.rows))
+    count = stripe_count(graph, group.members, group.rows)
     first = None if count <= _SEVERAL else _SEVERAL
     several = _begun(asked, solvers, guide, first)
     if first is None:

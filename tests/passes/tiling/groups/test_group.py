@@ -50,10 +50,13 @@ KINDS = ("conv", "conv", "conv", "depthwise", "add", "pool", "windows", "mul", "
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
-    """Return convolutions, pools, sums and concatenations, some of what was made long ago."""
+def networks(draw: st.DrawFn, least: int = 3, most: int = 15) -> tuple[Graph, Mapping[str, Array]]:
+    """Return convolutions, pools, sums and concatenations, some of what was made long ago.
+
+    Images have ``least`` to ``most`` rows.
+    """
     net = NetworkBuilder(draw(st.integers(0, 99)))
-    size = draw(st.integers(3, 15))
+    size = draw(st.integers(least, most))
     made = [net.input("x", (1, draw(st.integers(1, 16)), size, draw(st.integers(3, 15))))]
     for number in range(draw(st.integers(2, 6))):
         name = f"t{number}"

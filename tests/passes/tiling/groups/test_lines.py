@@ -1,7 +1,7 @@
 """What lines take, against the tiles that are made."""
 
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import hypothesis.strategies as st
 import pytest
@@ -100,16 +100,19 @@ def test_stripes_that_are_left_out_need_what_some_other_one_does(
     members = tuple(op.name for op in graph.ops)
     if len(members) < 2 or not is_group(graph, Group(members=members)):
         return
-    sizes = {name: 3**number for number, name in enumerate(graph.types)}
+    seen = lines.SameGraph(graph)
+    names = lines._outline(seen, members).row_bytes
+    sizes = {name: 3**number for number, name in enumerate(names)}
 
     def needed() -> set[int]:
-        rounds = lines._rounds.__wrapped__(lines.SameGraph(graph), members, rows, is_early)
-        return {item.most_bytes(sizes, ()) for item in rounds}
+        rounds = lines._rounds.__wrapped__(seen, members, rows, is_early)
+        return {item.most_bytes(sizes) for item in rounds}
 
     said = needed()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_places", lambda *_: object())  # all of them differ
+        patch.setattr(lines, "_telling", lambda found: chain(*(item.stripes for item in found)))
         assert needed() == said
 
 
