@@ -6,7 +6,7 @@ could move less than the steps one by one. What they cost at least is estimated 
 
 import bisect
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -86,6 +86,8 @@ class Offers:
     traffic: CorrectedTraffic
     delay: Delay
     _known: dict[Span, tuple[Offer, ...]] = field(default_factory=dict[Span, tuple[Offer, ...]])
+    _highest: dict[int, int] = field(default_factory=dict[int, int])
+    """The highest stripes that fit of the last steps looked at, by the step behind them."""
     _heights: dict[tuple[int, ...], tuple[tuple[int, Cost], ...]] = field(
         default_factory=dict[tuple[int, ...], tuple[tuple[int, Cost], ...]]
     )
@@ -154,11 +156,11 @@ class Offers:
         most = _SAVING * self._together(start, stop).bytes
         kept = self.costs.kept(members)
         beside = self.plan.budget - self.costs.taken(members, kept)
-        offered = [
-            *with_largest_stripes(self.graph, members, self.plan.budget),
-            *with_largest_stripes(self.graph, members, beside, kept)[:1],
-        ]
-        for group in dict.fromkeys(offered):
+        near = self._highest.get(stop, 0)
+        largest = with_largest_stripes(self.graph, members, self.plan.budget, near=near)
+        near = self._highest[stop] = next((group.rows for group in largest if group.rows), near)
+        beside_kept = with_largest_stripes(self.graph, members, beside, kept, near)[:1]
+        for group in dict.fromkeys((*largest, *beside_kept)):
             cost = min(self.costs.estimated(group), key=self.price, default=None)
             if cost is not None and (not group.rows or cost.bytes <= most):
                 yield group, cost
@@ -264,32 +266,55 @@ def can_be_member(graph: Graph, op: Op, arch: Architecture) -> bool:
 
 
 def with_largest_stripes(
-    graph: Graph, members: tuple[str, ...], budget: int, resident: Iterable[str] = ()
+    graph: Graph,
+    members: tuple[str, ...],
+    budget: int,
+    resident: Iterable[str] = (),
+    near: int = 0,
 ) -> tuple[Group, ...]:
     """Return groups of the same members: the ones with the largest stripes whose lines fit.
 
     Stripes that would have to keep rows of what others read are left out.
 
-    Lines of lower stripes take no more, so that the highest ones that fit are found by halving; a
-    single chain that makes all rows at once has no lines.
+    Lines of lower stripes take no more, so that the highest ones that fit are looked for from where
+    they may be, and then by halving; a single chain that makes all rows at once has no lines.
 
     Args:
         graph: The network.
         members: Names of the operators, which can stand in a plan as a group.
         budget: What lines and tiles may take of the scratchpad [byte].
         resident: Tensors that lie in the rest of it.
+        near: A height that may be the highest one that fits.
     """
     total = rows_of(graph.types[members[-1]])
-    heights = (-(-total >> halvings) for halvings in range(1, (total - 1).bit_length() + 1))
+    halved = [-(-total >> halvings) for halvings in range(1, (total - 1).bit_length() + 1)]
 
-    def fits(group: Group) -> bool:
-        return lines_fit(graph, group.members, group.rows, LINES * budget, resident)
+    def fits(rows: int) -> bool:
+        return lines_fit(graph, members, rows, LINES * budget, resident)
 
-    whole, *lower = (Group(members=members, rows=rows) for rows in (0, *heights))
-    first = bisect.bisect_left(lower, True, key=fits)
-    fitting = ([whole] if fits(whole) else []) + lower[first:]
-    stored = (group for group in fitting if hands_out(graph, members, group.rows))
-    return tuple(itertools.islice(stored, _HEIGHTS))
+    first = _first_that(fits, halved, near)
+    is_one = len(chains(graph, members)) == 1
+    whole = [0] if (is_one or not first) and fits(0) else []
+    stored = (rows for rows in (*whole, *halved[first:]) if hands_out(graph, members, rows))
+    return tuple(Group(members=members, rows=rows) for rows in itertools.islice(stored, _HEIGHTS))
+
+
+def _first_that(fits: Callable[[int], bool], heights: Sequence[int], near: int) -> int:
+    """Return the number of the first height that fits, as all behind it do.
+
+    Args:
+        fits: Tells whether one does.
+        heights: The heights, falling.
+        near: A height that may be this one.
+    """
+    at = next((at for at, rows in enumerate(heights) if rows <= near), 0)
+    if not near or at == len(heights):
+        return bisect.bisect_left(heights, True, key=fits)
+    if not fits(heights[at]):
+        return bisect.bisect_left(heights, True, lo=at + 1, key=fits)
+    if not at or not fits(heights[at - 1]):
+        return at
+    return bisect.bisect_left(heights, True, hi=at - 1, key=fits)
 
 
 def cycles_alone(base: Measured, group: Group) -> float:
