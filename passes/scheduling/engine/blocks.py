@@ -118,11 +118,11 @@ def neighbours(blocks: Sequence[Block]) -> list[list[int]]:
 def _pack_group(blocks: Sequence[Block], budget: int, repairs: int) -> list[int] | None:
     if peak_bytes(blocks) > budget:
         return None
-    near = neighbours(blocks)
+    near, sizes = neighbours(blocks), [block.bytes for block in blocks]
     for order in _ORDERS:
         ranked = sorted(range(len(blocks)), key=lambda index: order(blocks[index]))
         for _ in range(repairs):
-            placed, failed = _first_fit(blocks, near, ranked, budget)
+            placed, failed = _first_fit(sizes, near, ranked, budget)
             if failed is None:
                 return placed
             ranked.remove(failed)
@@ -131,22 +131,21 @@ def _pack_group(blocks: Sequence[Block], budget: int, repairs: int) -> list[int]
 
 
 def _first_fit(
-    blocks: Sequence[Block], near: list[list[int]], ranked: list[int], budget: int
+    sizes: Sequence[int], near: list[list[int]], ranked: list[int], budget: int
 ) -> tuple[list[int], int | None]:
     """Place blocks in turn at the lowest address; return the first that does not fit."""
-    placed = [-1] * len(blocks)
+    placed = [-1] * len(sizes)
+    ends = list(sizes)
     for index in ranked:
-        taken = sorted(
-            (placed[other], placed[other] + blocks[other].bytes)
-            for other in near[index]
-            if placed[other] >= 0
-        )
-        address = 0
+        size, address = sizes[index], 0
+        taken = [(placed[other], ends[other]) for other in near[index] if placed[other] >= 0]
+        taken.sort()
         for start, end in taken:
-            if start - address >= blocks[index].bytes:
+            if start - address >= size:
                 break
-            address = max(address, end)
-        if address + blocks[index].bytes > budget:
+            if end > address:
+                address = end
+        if address + size > budget:
             return placed, index
-        placed[index] = address
+        placed[index], ends[index] = address, address + size
     return placed, None

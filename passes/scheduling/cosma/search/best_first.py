@@ -13,6 +13,7 @@ References:
 """
 
 import heapq
+import math
 from dataclasses import dataclass
 
 from .....ir.graph_schedule import SolveStatus
@@ -150,29 +151,77 @@ def beam_search(table: MoveTable, estimate: WallBound, *, width: int) -> tuple[M
     layer = {table.start(): 0}
     history: list[dict[PlanState, tuple[PlanState, Move]]] = []
     for _ in table.problem.operations:
-        costs, links = _next_layer(table, layer)
-        order = {
-            state: (cost + estimate(state), table.room_of(state.resident), state)
-            for state, cost in costs.items()
-        }
-        kept = sorted(order, key=order.__getitem__)[:width]
-        layer = {state: costs[state] for state in kept}
-        history.append({state: links[state] for state in kept})
+        following = _Layer(table, estimate, width)
+        for state, cost in layer.items():
+            following.expand(state, cost)
+        kept = following.kept()
+        layer = {state: following.costs[state] for state in kept}
+        history.append({state: following.links[state] for state in kept})
     return _trace(layer, history)
 
 
-def _next_layer(
-    table: MoveTable, layer: dict[PlanState, int]
-) -> tuple[dict[PlanState, int], dict[PlanState, tuple[PlanState, Move]]]:
-    costs: dict[PlanState, int] = {}
-    links: dict[PlanState, tuple[PlanState, Move]] = {}
-    for state, cost in layer.items():
-        for move in table.moves(state):
-            reached = cost + move.cost
-            if reached < costs.get(move.after, reached + 1):
-                costs[move.after] = reached
-                links[move.after] = (state, move)
-    return costs, links
+class _Layer:
+    """The states of a beam that have executed so many operators.
+
+    Args:
+        table: The moves.
+        estimate: Bound of what is left.
+        width: States that are kept.
+
+    Attributes:
+        costs: What has been paid for each state [byte].
+        links: The state before each, and the move from it.
+    """
+
+    def __init__(self, table: MoveTable, estimate: WallBound, width: int) -> None:
+        self._table = table
+        self._estimate = estimate
+        self._width = width
+        self._left: dict[PlanState, int] = {}
+        self._dearest_first: list[int] = []
+        self.costs: dict[PlanState, int] = {}
+        self.links: dict[PlanState, tuple[PlanState, Move]] = {}
+
+    def expand(self, state: PlanState, cost: int) -> None:
+        """Note what is reached from a state, but for what will not be kept.
+
+        Args:
+            state: Of the layer before.
+            cost: What has been paid for it [byte].
+        """
+        for move in self._table.moves(state, self._most - cost):
+            after, reached = move.after, cost + move.cost
+            known = self.costs.get(after)
+            if known is None:
+                self._left[after] = self._estimate(after)
+                self._note(reached + self._left[after])
+            if known is None or reached < known:
+                self.costs[after] = reached
+                self.links[after] = state, move
+
+    @property
+    def _most(self) -> float:
+        """What states cost at most that may be kept: there are enough that cost no more."""
+        is_full = len(self._dearest_first) == self._width and self._estimate.is_of_moves
+        return -self._dearest_first[0] if is_full else math.inf
+
+    def _note(self, price: int) -> None:
+        """Note what a state costs at least, as far as it is among the cheapest ones."""
+        if len(self._dearest_first) < self._width:
+            heapq.heappush(self._dearest_first, -price)
+        else:
+            heapq.heappushpop(self._dearest_first, -price)
+
+    def kept(self) -> list[PlanState]:
+        """Return the cheapest states, those first that leave most space of equals."""
+        prices = {state: cost + self._left[state] for state, cost in self.costs.items()}
+        most = max(heapq.nsmallest(self._width, prices.values()), default=0)
+        order = {
+            state: (price, self._table.room_of(state.resident), state)
+            for state, price in prices.items()
+            if price <= most
+        }
+        return sorted(order, key=order.__getitem__)[: self._width]
 
 
 def _trace(

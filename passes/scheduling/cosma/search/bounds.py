@@ -35,6 +35,11 @@ class WallBound:
         self._forced = [self._forcing_walls(tensor) for tensor in range(len(table.room))]
         self._per_executed: dict[int, tuple[int, int, int]] = {}
 
+    @property
+    def is_of_moves(self) -> bool:
+        """Whether it is the bound by which the table leaves out moves."""
+        return not self._walls
+
     def __call__(self, state: PlanState) -> int:
         """Return a lower bound of what is still to be paid from a state on [byte]."""
         table = self._table

@@ -1,3 +1,6 @@
+import math
+
+import hypothesis.strategies as st
 import pytest
 from hypothesis import Phase, given, settings
 
@@ -6,7 +9,7 @@ from accnn.models.graphs import r2plus1d, transformer, vit
 from accnn.passes.scheduling.cosma.problem import Operation, PlanProblem, Tensor, problem_of
 from accnn.passes.scheduling.cosma.search.best_first import beam_search, search
 from accnn.passes.scheduling.cosma.search.bounds import WallBound
-from accnn.passes.scheduling.cosma.search.moves import MoveTable
+from accnn.passes.scheduling.cosma.search.moves import MoveTable, PlanState
 from tests.thinned import examples
 
 from ..oracle import brute_force, corridors, forks, problems
@@ -137,6 +140,62 @@ def test_where_nothing_is_left_to_choose_the_walls_prove_it_all(problem: PlanPro
     for move in search(table).moves:
         left -= move.cost
         assert bound(move.after) == left
+
+
+def plain_beam(table: MoveTable, bound: WallBound, width: int) -> int | None:
+    """Return what a beam finds that looks at every move, and keeps the cheapest of all states."""
+    layer = {table.start(): 0}
+    for _ in table.problem.operations:
+        costs: dict[PlanState, int] = {}
+        for state, cost in layer.items():
+            for move in table.moves(state):
+                costs[move.after] = min(cost + move.cost, costs.get(move.after, math.inf))
+        order = sorted(
+            costs, key=lambda at: (costs[at] + bound(at), table.room_of(at.resident), at)
+        )
+        layer = {state: costs[state] for state in order[:width]}
+    return min(layer.values(), default=None)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(problems(most=8, menus=True, slack=2, in_place=True) | problems(most=8), st.integers(1, 9))
+def test_moves_that_a_beam_leaves_out_lead_to_nothing_that_is_kept(
+    problem: PlanProblem, width: int
+):
+    table = MoveTable(problem)
+    bound = WallBound(table)
+
+    moves = beam_search(table, bound, width=width)
+
+    found = sum(move.cost for move in moves) if moves else None
+    assert found == plain_beam(MoveTable(problem), bound, width)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(problems(most=6, menus=True, slack=2, in_place=True), st.integers(0, 60))
+def test_moves_that_cost_more_than_is_wanted_are_left_out(problem: PlanProblem, most: int):
+    """Never one that costs less; and there are problems where some are."""
+    table = MoveTable(problem)
+    if not WallBound(table).is_of_moves:
+        return
+    for state in (table.start(), *(move.after for move in search(table).moves)):
+        every, some = table.moves(state), table.moves(state, most)
+
+        wanted = [item for item in every if item.cost + table.at_least(item.after) <= most]
+        assert [item for item in some if item in wanted] == wanted
+        assert all(item in every for item in some)
+
+
+def test_a_beam_leaves_moves_out():
+    """A narrow one, that knows soon what is too much."""
+    graph = transformer()
+    table = MoveTable(problem_of(graph, problem_of(graph, 0).minimum))
+    state, least = table.start(), 10**9
+    for _ in range(4):
+        moves = table.moves(state)
+        state, least = moves[0].after, min(least, moves[0].cost + table.at_least(moves[0].after))
+
+    assert len(table.moves(table.start(), least - 1)) < len(table.moves(table.start()))
 
 
 def test_without_nodes_there_is_still_a_plan_and_a_bound():
