@@ -32,6 +32,8 @@ from .mac_tiles import MacTiler, in_steps, own_box, steps_of
 from .nest_cuts import NestCuts, Ranges
 from .residency import Residency
 
+_IN_ORDER = {item: tuple(dim for dim in DIMS if dim in RELEVANT[item]) for item in Operand}
+
 
 @dataclass
 class _Placer:
@@ -100,13 +102,13 @@ class _Placer:
         if tile.is_resident or tile.space not in (Space.WB, Space.AB):
             return tile
         operand = Operand.W if tile.role is Role.W else Operand.O
-        inside, dims = self.cuts.sizes[start], self.dims
-        extents = {
-            dim: ranges[dim].size if dim in RELEVANT[operand] else min(inside[dim], dims[dim])
-            for dim in DIMS
-        }
-        key = (operand, start, *extents.values())
+        key = (operand, start, *[ranges[dim].size for dim in _IN_ORDER[operand]])
         if key not in self._spreads:
+            inside, dims = self.cuts.sizes[start], self.dims
+            extents = {
+                dim: ranges[dim].size if dim in RELEVANT[operand] else min(inside[dim], dims[dim])
+                for dim in DIMS
+            }
             found = spread(self.cuts.nest, self.cuts.arch, tile, extents, start)
             self._spreads[key] = (
                 None if found is None else (self.collector.nest(found.layout), found.footprint)

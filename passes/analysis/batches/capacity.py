@@ -5,16 +5,19 @@ from functools import lru_cache
 
 import numpy as np
 
+from ....ir.arch import Architecture
 from ....ir.workload import OPERANDS, REDUCTION, Operand
 from ..flows import Chains
 from .coefficients import Index
 from .counts import Counts
 from .nest_batch import Bools, Floats, Ints
+from .unrollings import Unrollings
 
 
 def overflow(counts: Counts) -> Floats:
     """Return how far the fullest memory or fan-out is exceeded ``[B]``; 1 fits."""
-    worst = np.maximum(memory_overflow(counts), _fanout_overflow(counts)[counts.batch.which])
+    fanouts = _fanout_overflow(counts.batch.unrollings, counts.arch)
+    worst = np.maximum(memory_overflow(counts), fanouts[counts.batch.which])
     first = counts.index.sums[0]
     if Operand.O in counts.placement and len(counts.index.sums) > 1:
         # Finished outputs lie in the scratchpad at their own width: no sums may come back.
@@ -23,15 +26,15 @@ def overflow(counts: Counts) -> Floats:
     return worst
 
 
-def _fanout_overflow(counts: Counts) -> Floats:
+@lru_cache(maxsize=64)
+def _fanout_overflow(unrollings: Unrollings, arch: Architecture) -> Floats:
     """Return how far the fullest fan-out is exceeded by each unrolling ``[U]``."""
-    batch, arch = counts.batch, counts.arch
-    worst = np.zeros(len(batch.unrollings))
+    worst = np.zeros(len(unrollings))
     for names, limit in (
         *(((fanout.name,), fanout.size) for fanout in arch.fanouts),
         *((group.fanouts, group.limit) for group in arch.groups),
     ):
-        worst = np.maximum(worst, batch.unrollings.steps(names) / limit)
+        worst = np.maximum(worst, unrollings.steps(names) / limit)
     return worst
 
 

@@ -5,16 +5,17 @@ one direction at one place), and one column per nest ``B``. All of them are whol
 """
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import OPERANDS, Operand
+from ....ir.workload import OPERANDS, Operand, Workload
 from ..flows import Chains, flow_table
 from .coefficients import FlowCoefficients, coefficients_of, widths_of
 from .kernel.moving import Boundaries, Flows, fill_bits, fill_boundaries
 from .nest_batch import Ints, NestBatch, shapes_of
+from .unrollings import Unrollings
 
 _FEW = 32
 """Coefficients of more unrollings than these are not remembered."""
@@ -42,6 +43,23 @@ def chains_of(
             own = (arch.scratchpad, *(name for name in own if arch.index(name) > inside))
         found.append(own)
     return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def _coefficients(
+    ways: Unrollings,
+    workload: Workload,
+    levels: Chains,
+    arch: Architecture,
+    placement: frozenset[Operand],
+    *,
+    has_sums: bool,
+) -> FlowCoefficients:
+    """Return the coefficients of ways to unroll, worked out once for all batches of a search."""
+    chains = chains_of(dict(zip(OPERANDS, levels, strict=True)), arch, placement)
+    table, widths = flow_table(arch, chains), widths_of(workload, arch)
+    make = coefficients_of if len(ways) <= _FEW else coefficients_of.__wrapped__
+    return make(table, ways.loops, ways.rows, widths, has_sums=has_sums)
 
 
 class Counts:
@@ -72,7 +90,12 @@ class Counts:
         self.arch = arch
         self.placement = placement
         self.has_sums = has_sums
-        self.coefficients = self._coefficients()
+        levels = tuple([batch.levels[operand] for operand in OPERANDS])
+        is_few = len(batch.unrollings) <= _FEW
+        make = _coefficients if is_few else _coefficients.__wrapped__
+        self.coefficients = make(
+            batch.unrollings, batch.workload, levels, arch, placement, has_sums=has_sums
+        )
         self.index = self.coefficients.index
         self._fetched = fetched or {}
         self.counted = self._count()
@@ -90,15 +113,6 @@ class Counts:
         own = (self.counted.tiles, self.counted.elements, self.counted.visits)
         found.counted = Boundaries(*(np.take(item, rows, axis=1) for item in own))
         return found
-
-    def _coefficients(self) -> FlowCoefficients:
-        """Return the coefficients of the unrollings of the nests."""
-        batch = self.batch
-        table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
-        widths = widths_of(batch.workload, self.arch)
-        ways = batch.unrollings
-        make = coefficients_of if len(ways) <= _FEW else coefficients_of.__wrapped__
-        return make(table, ways.loops, ways.rows, widths, has_sums=self.has_sums)
 
     def _count(self) -> Boundaries:
         """Return what is counted at all boundaries."""
