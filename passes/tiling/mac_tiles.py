@@ -149,7 +149,7 @@ class MacTiler:
 
     def output_box(self, ranges: Ranges) -> tuple[Range, ...]:
         """Return the box over ``N G K P Q`` of index ranges."""
-        return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+        return ranges[Dim.N], ranges[Dim.G], ranges[Dim.K], ranges[Dim.P], ranges[Dim.Q]
 
     def _image(self, channels: Dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return strides and extents of the input (``C``) or the output (``K``) as the array sees.

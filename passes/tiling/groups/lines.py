@@ -223,9 +223,9 @@ def _known_lines(
     group = _outline(seen, members)
     if len(group.links) == 1 and not rows:
         return _Lines(iter(()))
-    row_bytes = {name: size for name, size in group.row_bytes.items() if name not in resident}
+    without = resident & group.row_bytes.keys()
     rounds = copy(_rounds(seen, members, rows, is_early))
-    return _Lines(item.most_bytes(row_bytes) for item in rounds)
+    return _Lines(item.most_bytes(without) for item in rounds)
 
 
 @dataclass(frozen=True)
@@ -344,23 +344,31 @@ class _Round:
     now: Stripe
     then: Stripe | None
 
-    def most_bytes(self, row_bytes: Mapping[str, int]) -> int:
+    def most_bytes(self, without: Collection[str] = ()) -> int:
         """Return what lies on chip at most [byte].
 
         Args:
-            row_bytes: Of the tensors that count [byte].
+            without: Tensors that do not count.
         """
-        changes = [0] * (2 * len(self.group.links) + 1)
-        for name, size in row_bytes.items():
-            for first, last, rows in self._lives[name]:
-                changes[first] += rows * size
-                changes[last + 1] -= rows * size
+        changes = list(self._changes)
+        for name in without:
+            self._change(changes, name, -1)
         return max(itertools.accumulate(changes))
 
     @cached_property
-    def _lives(self) -> Mapping[str, tuple[_Life, ...]]:
-        """The lives of the rows of all tensors."""
-        return {name: tuple(self._lives_of(name)) for name in self.group.row_bytes}
+    def _changes(self) -> Sequence[int]:
+        """What comes in each step, less what has left, of all tensors [byte]."""
+        found = [0] * (2 * len(self.group.links) + 1)
+        for name in self.group.row_bytes:
+            self._change(found, name, 1)
+        return found
+
+    def _change(self, changes: list[int], name: str, times: int) -> None:
+        """Add what comes of a tensor in each step, less what leaves, so many times."""
+        size = times * self.group.row_bytes[name]
+        for first, last, rows in self._lives_of(name):
+            changes[first] += rows * size
+            changes[last + 1] -= rows * size
 
     def _lives_of(self, name: str) -> Iterator[_Life]:
         """Yield the lives of a tensor's rows."""

@@ -94,6 +94,8 @@ class Windows:
             tile: Extents of the nest's tiles; those at its end may be smaller.
             whole: What the nest makes.
         """
+        if self.size == _SINGLE:
+            return part
         pairs = zip((Dim.P, Dim.Q), self.size, strict=True)
         found = {dim: _around(part[dim], tile[dim], size, whole[dim]) for dim, size in pairs}
         return {**part, **found, Dim.P: self.made if self.is_torn else found[Dim.P]}

@@ -8,6 +8,7 @@ constant ones, unless they are resident.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
@@ -15,7 +16,7 @@ from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.groups.chains import Chain, chains, passing_bits
-from ....tiling.groups.stripes import rows_of, stretches, stripe_count
+from ....tiling.groups.stripes import SameGraph, rows_of, stretches, stripe_count
 from ...map_groups import line_bytes
 from .model import StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings
@@ -77,8 +78,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) 
     weights = {name for op in ops for name in weights_of(op)}
     computed = sorted(name for name in weights if not graph.is_constant(name))
     constants = sum(graph.types[name].bytes for name in passing if graph.is_constant(name))
-    macs = sum(nest.macs for op in ops if (nest := workload(op, graph.types)) is not None)
-    cycles = -(-macs // arch.all_macs)
+    cycles = -(-sum(_macs(SameGraph(graph), op.name) for op in ops) // arch.all_macs)
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
@@ -105,6 +105,13 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture, least: int) 
         )
 
     return model
+
+
+@lru_cache(maxsize=4096)
+def _macs(seen: SameGraph, name: str) -> int:
+    """Return the MACs of a member; most are members of many groups."""
+    nest = workload(seen.graph.producer[name], seen.graph.types)
+    return 0 if nest is None else nest.macs
 
 
 def _rows_passing(graph: Graph, group: Group, names: Iterable[str]) -> dict[str, int]:

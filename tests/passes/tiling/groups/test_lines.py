@@ -92,7 +92,7 @@ def test_lines_take_what_is_said(network, rows: int, is_early: bool):
 
 
 @settings(deadline=None, max_examples=examples(600))
-@given(networks(), st.integers(1, 3), st.booleans())
+@given(networks() | networks(12, 60), st.integers(1, 3), st.booleans())
 def test_stripes_that_are_left_out_need_what_some_other_one_does(
     network, rows: int, is_early: bool
 ):
@@ -101,19 +101,36 @@ def test_stripes_that_are_left_out_need_what_some_other_one_does(
     if len(members) < 2 or not is_group(graph, Group(members=members)):
         return
     seen = lines.SameGraph(graph)
-    names = lines._outline(seen, members).row_bytes
-    sizes = {name: 3**number for number, name in enumerate(names)}
+    group = lines._outline(seen, members)
+    sizes = {name: 3**number for number, name in enumerate(group.row_bytes)}
 
     def needed() -> set[int]:
         rounds = lines._rounds.__wrapped__(seen, members, rows, is_early)
-        return {item.most_bytes(sizes) for item in rounds}
-
-    said = needed()
+        return {item.most_bytes() for item in rounds}
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_outline", lambda *_: replace(group, row_bytes=sizes))
+        said = needed()
         patch.setattr(lines, "_places", lambda *_: object())  # all of them differ
         patch.setattr(lines, "_telling", lambda found: chain(*(item.stripes for item in found)))
         assert needed() == said
+
+
+@pytest.mark.parametrize("network", [bottleneck, inverted])
+def test_what_lies_elsewhere_does_not_count(network):
+    graph, _ = network()
+    seen, members = lines.SameGraph(graph), ("a", "b", "c", "y")
+    group = lines._outline(seen, members)
+    rounds = [*lines._rounds.__wrapped__(seen, members, 2, True)]
+    for name in group.row_bytes:
+        others = {other: size for other, size in group.row_bytes.items() if other != name}
+        least = [replace(item, group=replace(group, row_bytes=others)) for item in rounds]
+
+        found = [item.most_bytes({name}) for item in rounds]
+
+        assert found == [item.most_bytes() for item in least]
+        assert bytes_of_lines(graph, members, 2, {name}) == max(found)
+    assert max(found) < bytes_of_lines(graph, members, 2)
 
 
 def test_lines_that_have_been_read_end():
