@@ -14,7 +14,7 @@ from ....ir.graph_schedule import Group
 from ....ir.ops import is_mac, parameters_of, weights_of
 from ....ir.workload import Operand
 from ...tiling.groups.chains import follows
-from ...tiling.groups.stripes import has_lines
+from ...tiling.groups.rows import has_lines
 
 
 def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:

@@ -17,7 +17,7 @@ from ...mapping.problem import Objective
 from ...mapping.recipes.in_tiles import InTiles
 from ...mapping.recipes.output_stationary import OutputStationary
 from ...tiling.groups.chains import chains
-from ...tiling.groups.stripes import rows_of
+from ...tiling.groups.rows import rows_of
 from ..map_groups import problem_on, rows_of_nests
 
 _TILES = 3

@@ -20,7 +20,8 @@ from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
 from ...tiling.groups.chains import chains
 from ...tiling.groups.lines import lines_fit
-from ...tiling.groups.stripes import hands_out, makes_rows, rows_of
+from ...tiling.groups.rows import makes_rows, rows_of
+from ...tiling.groups.stripes import hands_out
 from ...tiling.residency import unit_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay

@@ -36,7 +36,8 @@ from .chains import Chain, passes_on, tiled_operands
 from .line_tiles import Block, LineTiles, cut_box, dealt_out, rows_box
 from .lines import is_active, keepers
 from .members import Members
-from .stripes import Stripe, has_lines, row_axis
+from .rows import has_lines, row_axis
+from .stripes import Stripe
 from .windows import Size, Windows, pooled, windows_of
 
 _HANDED_ON = 8192

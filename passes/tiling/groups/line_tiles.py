@@ -20,7 +20,8 @@ from ....ir.types import TensorType
 from ..collect import TileCollector, cuts
 from .chains import Chain, inputs_of
 from .members import Members
-from .stripes import Stripe, row_axis
+from .rows import row_axis
+from .stripes import Stripe
 
 Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""

@@ -21,7 +21,8 @@ from ....ir.groups import ends
 from ....ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
-from .stripes import SameGraph, Stretch, Stripe, activations, read_row_by_row, rows_of, stretches
+from .rows import SameGraph, activations, read_row_by_row, rows_of
+from .stripes import Stretch, Stripe, stretches
 
 _FIRST, _LAST = 3, 2
 """Stripes of a stretch that are looked at: one between two of it, and those at its ends."""

@@ -10,7 +10,7 @@ from ....ir.workload import Operand
 from ..residency import Residency
 from .chains import Chain
 from .homes import Home, Homes, home_of
-from .stripes import read_row_by_row, reads_lines
+from .rows import read_row_by_row, reads_lines
 
 
 @dataclass(frozen=True)

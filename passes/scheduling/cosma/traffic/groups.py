@@ -16,7 +16,8 @@ from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.groups.chains import Chain, chains, passing_bits
-from ....tiling.groups.stripes import SameGraph, rows_of, stretches, stripe_count
+from ....tiling.groups.rows import SameGraph, rows_of
+from ....tiling.groups.stripes import stretches, stripe_count
 from ...map_groups import line_bytes
 from .model import StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings

@@ -14,7 +14,7 @@ from accnn.passes.scheduling.fusion.choice import fused_plan
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.fusion.intervals import CLEARLY, Intervals
 from accnn.passes.scheduling.fusion.offers import can_be_member
-from accnn.passes.tiling.groups.stripes import rows_of
+from accnn.passes.tiling.groups.rows import rows_of
 from tests.inputs import Array
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.fused import bottleneck, fire, inverted, shortcut

@@ -16,7 +16,8 @@ from accnn.passes.scheduling.fusion.offers import (
     with_largest_stripes,
 )
 from accnn.passes.scheduling.map_groups import line_bytes
-from accnn.passes.tiling.groups.stripes import hands_out, rows_of
+from accnn.passes.tiling.groups.rows import rows_of
+from accnn.passes.tiling.groups.stripes import hands_out
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import dense_block, fire, inverted
 

@@ -26,7 +26,8 @@ from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.tiling import nest_cuts
-from accnn.passes.tiling.groups.stripes import hands_out, rows_of, stripes, usual_rows
+from accnn.passes.tiling.groups.rows import rows_of
+from accnn.passes.tiling.groups.stripes import hands_out, stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor

@@ -12,7 +12,7 @@ from accnn.ir.graph import Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.graph import Role
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.tiling.groups.stripes import makes_rows
+from accnn.passes.tiling.groups.rows import makes_rows
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import (

@@ -11,15 +11,8 @@ from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.tiling.groups import stripes as stripes_module
-from accnn.passes.tiling.groups.stripes import (
-    SameGraph,
-    Stripe,
-    rows_of,
-    stretches,
-    stripe_count,
-    stripes,
-    usual_rows,
-)
+from accnn.passes.tiling.groups.rows import SameGraph, rows_of
+from accnn.passes.tiling.groups.stripes import Stripe, stretches, stripe_count, stripes, usual_rows
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.test_group import networks
 from tests.thinned import examples
