@@ -135,17 +135,15 @@ def _first_fit(
 ) -> tuple[list[int], int | None]:
     """Place blocks in turn at the lowest address; return the first that does not fit."""
     placed = [-1] * len(sizes)
-    ends = list(sizes)
     for index in ranked:
         size, address = sizes[index], 0
-        taken = [(placed[other], ends[other]) for other in near[index] if placed[other] >= 0]
-        taken.sort()
+        here = [other for other in near[index] if placed[other] >= 0]
+        taken = sorted([(placed[other], placed[other] + sizes[other]) for other in here])
         for start, end in taken:
             if start - address >= size:
                 break
-            if end > address:
-                address = end
+            address = max(address, end)
         if address + size > budget:
             return placed, index
-        placed[index], ends[index] = address, address + size
+        placed[index] = address
     return placed, None

@@ -102,13 +102,8 @@ class _MaskSums(dict[int, int]):
         self._values = values
 
     def __missing__(self, mask: int) -> int:
-        total, left = 0, mask
-        while left:  # like `bits`, which takes three times as long
-            low = left & -left
-            total += self._values[low.bit_length() - 1]
-            left ^= low
-        self[mask] = total
-        return total
+        found = self[mask] = sum(self._values[i] for i in bits(mask))
+        return found
 
 
 class MoveTable:

@@ -198,6 +198,39 @@ def test_a_beam_leaves_moves_out():
     assert len(table.moves(table.start(), least - 1)) < len(table.moves(table.start()))
 
 
+@pytest.mark.parametrize(
+    ("made", "has_limits"),
+    [
+        (problems(most=6, menus=True, slack=1), {True: {False, True}}),
+        (forks(), {True: {False, True}, False: {False}}),
+    ],
+)
+def test_full_beams_say_what_is_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+    made: st.SearchStrategy[PlanProblem],
+    has_limits: dict[bool, set[bool]],
+):
+    """But not where states are kept by a bound that is not the table's."""
+    usual, limits = MoveTable.moves, dict[bool, set[bool]]()
+
+    @settings(max_examples=60, deadline=None, derandomize=True, phases=[Phase.generate])
+    @given(made)
+    def look(problem: PlanProblem):
+        table = MoveTable(problem)
+        bound = WallBound(table)
+
+        def noted(table: MoveTable, state: PlanState, most: float = math.inf) -> object:
+            limits.setdefault(bound.is_of_moves, set()).add(math.isfinite(most))
+            return usual(table, state, most)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(MoveTable, "moves", noted)
+            beam_search(table, bound, width=2)
+
+    look()
+    assert limits == has_limits
+
+
 def test_without_nodes_there_is_still_a_plan_and_a_bound():
     graph = transformer()
     table = MoveTable(problem_of(graph, problem_of(graph, 0).minimum))
