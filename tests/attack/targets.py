@@ -15,9 +15,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import SEARCHED, Objective
 from accnn.passes.mapping.recipes import cosa
-from accnn.passes.scheduling.cosma.packing import exact
-from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
-from accnn.passes.scheduling.cosma.packing.search import pack_by_search
+from accnn.passes.scheduling.cosma.packing.search import pack, pack_by_search
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import block_lists, meet, rectangles
@@ -33,7 +31,7 @@ from tests.passes.scheduling.timing import test_work_bound as events
 _ROUNDING = 1.0 + 1e-6
 _ORDERS = 100
 _NODES = 20_000
-_PACKERS = (exact.pack, pack_by_search, exact.pack_exactly, pack_deeply)
+_PACKERS = (pack, pack_by_search)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ per operator, so few are ever measured. The plan of least measured cost wins; pl
 made take part.
 """
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ....ir.errors import InfeasibleError
@@ -34,19 +34,35 @@ _WORTH_HELPERS = 2_000
 """Operations of all tiles that were scheduled from which on answers are asked for ahead, in the
 middle of a plan, too: what takes fewer is done before a process has started."""
 
-_PATIENCE = 2
-"""Rounds in vain after which plans that cannot be proven are no longer looked for."""
+_CLEARLY = 0.999
+"""What part of the best plan's cost the next one has at most, if planning goes on without proof."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan in a traffic model.
+
+    Attributes:
+        schedule: The plan.
+        is_proven: Whether it is optimal in the model.
+        reserves: What operators left free, by name, so that addresses were found [byte].
+    """
+
+    schedule: GraphSchedule
+    is_proven: bool
+    reserves: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class Planner(Protocol):
     """Plans with a traffic model."""
 
-    def __call__(self, model: TrafficModel, *, brief: bool) -> tuple[GraphSchedule, bool]:
-        """Return a plan, and whether it is optimal in the model.
+    def __call__(self, model: TrafficModel, *, after: Planned | None) -> Planned:
+        """Return a plan.
 
         Args:
             model: The traffic model.
-            brief: Whether to search for a short time only.
+            after: The plan before. Where that is not proven, one is searched for a short time
+                only, that leaves as much free.
         """
         ...
 
@@ -221,7 +237,7 @@ def refine(
         traffic: The model to correct.
         plan_with: Plans with a traffic model.
         rounds: How often to plan. Plans that cannot be proven take long to find: then planning ends
-            when it has found none better for a while.
+            when it has found none that is clearly better.
         delay: What cycles are worth.
         others: Plans by others, with workspaces where anything streams.
         deadline: When the best plan so far is taken, if there is one.
@@ -237,21 +253,21 @@ def refine(
         return measured_plan(graph, replace(plan, groups=groups), traffic, delay)
 
     best = min(filter(None, map(measured, others)), key=_rank, default=None)
-    is_proven, in_vain = True, 0
+    found: Planned | None = None
     for _ in range(rounds):
         if best is not None and deadline.is_over:
             break
         learnt = traffic.learnt
         try:
-            plan, is_proven = plan_with(traffic, brief=not is_proven)
+            found = plan_with(traffic, after=found)
         except InfeasibleError:
             if best is None:
                 raise
             break
-        item = measured(plan)
-        is_better = item is not None and (best is None or _rank(item) < _rank(best))
-        best, in_vain = (item, 0) if is_better else (best, in_vain + (item is not None))
-        if traffic.learnt == learnt or (not is_proven and in_vain == _PATIENCE):
+        item = measured(found.schedule)
+        is_clearly_better = item is None or best is None or item.cost < _CLEARLY * best.cost
+        best = min(filter(None, (best, item)), key=_rank, default=None)
+        if traffic.learnt == learnt or not (found.is_proven or is_clearly_better):
             break
     return best
 

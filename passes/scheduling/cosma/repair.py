@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 
 from ..engine.blocks import connected_groups
-from .packing.exact import pack
+from .packing.search import pack
 from .plan import Plan, replay
 from .problem import PlanProblem
 
 _SINGLES = 40
 _PAIRED = 8
 _ROUNDS = 8
-_TRIES = 100
+
+_NODES, _TRIES = 5000, 100
+"""Nodes of a search for addresses, and of one with cuts that are tried."""
 
 Cut = tuple[int, int, int]
 """Cost [byte], tensor, and the step at whose start the tensor leaves."""
@@ -27,7 +29,7 @@ def repair(plan: Plan) -> tuple[Plan, tuple[int, ...]] | None:
     for _ in range(_ROUNDS):
         group = next(unpacked(plan), None)
         if group is None:
-            addresses, _ = pack(plan.blocks, plan.problem.budget, deep=0)
+            addresses, _ = pack(plan.blocks, plan.problem.budget, nodes=_NODES)
             return None if addresses is None else (plan, addresses)
         better = _cut(plan, group)
         if better is None:
@@ -40,7 +42,7 @@ def unpacked(plan: Plan) -> Iterator[range]:
     """Yield the steps of each group of blocks that cannot be packed."""
     for group in connected_groups(plan.blocks):
         members = [plan.blocks[index] for index in group]
-        if pack(members, plan.problem.budget, nodes=1000, deep=0)[0] is None:
+        if pack(members, plan.problem.budget, nodes=_NODES)[0] is None:
             yield range(
                 min(block.first for block in members), max(block.last for block in members) + 1
             )
@@ -54,7 +56,7 @@ def _cut(plan: Plan, steps: range) -> Plan | None:
     for some in (*chosen, *sorted(pairs, key=lambda pair: pair[0][0] + pair[1][0])):
         changed = _with(plan, some)
         blocks = [block for block in changed.blocks if block.first in steps and block.last in steps]
-        if pack(blocks, plan.problem.budget, nodes=_TRIES, deep=0)[0] is not None:
+        if pack(blocks, plan.problem.budget, nodes=_TRIES)[0] is not None:
             return changed
     return None
 

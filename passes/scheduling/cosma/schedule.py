@@ -19,7 +19,7 @@ from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
 from .menu import replaced_operands, resident_menu, streaming_menu
 from .problem import PlanProblem, problem_of
-from .refine import CorrectedTraffic, Measured, refine
+from .refine import CorrectedTraffic, Measured, Planned, refine
 from .smallest import explained_shortage
 from .solve import CosmaOptions, PlanEngine, PlanOrder, solve
 from .traffic.delay import Delay, delay_on
@@ -92,8 +92,8 @@ class Cosma:
         """
         planner = _Planner(graph, self, delay_on(self.arch, 0.0))
         if not self.streaming:
-            return planner.solved(graph, None)[0]
-        return grow_workspaces(planner.solved(graph, planner.estimates())[0])
+            return planner.solved(graph, None).schedule
+        return grow_workspaces(planner.solved(graph, planner.estimates()).schedule)
 
     def measured(
         self,
@@ -119,7 +119,7 @@ class Cosma:
         planner = self._measuring(graph, exact, ahead)
         plain = planner.planned(())
         if plain is None:
-            return graph, planner.solved(graph, planner.traffic)[0]
+            return graph, planner.solved(graph, planner.traffic).schedule
         if self.include_parameters or self.fuse is Fuse.OFF:
             return graph, plain.plan
         best = fused_plan(
@@ -236,28 +236,30 @@ class _Planner:
         seen: Graph,
         model: TrafficModel | None,
         *,
-        brief: bool = False,
+        after: Planned | None = None,
         order: PlanOrder | None = None,
         in_place: bool = True,
-    ) -> tuple[GraphSchedule, bool]:
-        """Return a plan, and whether it is optimal in the model.
+    ) -> Planned:
+        """Return a plan in a traffic model.
 
         Args:
             seen: The network, groups being operators.
             model: Of what is streamed; ``None`` if nothing is.
-            brief: Whether to search for a short time only.
+            after: The plan before, if there was one (:class:`~.refine.Planner`).
             order: Of the operators; as the options say by default.
             in_place: Whether results may lie in the place of operands.
         """
         options = self.cosma.options
-        nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
+        unproven = None if after is None or after.is_proven else after
+        nodes = options.search_nodes // (_AFTER_A_GAP if unproven else 1)
         chosen = replace(options, search_nodes=nodes, order=order or options.order)
-        found = solve(self.problem(seen, model, self.room, in_place=in_place), chosen)
-        is_proven = found.status is SolveStatus.OPTIMAL
+        problem = self.problem(seen, model, self.room, in_place=in_place)
+        found = solve(problem, chosen, reserves=unproven.reserves if unproven else None)
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
         if self.delay.weight and model is not None:
             scope = None  # what is proven is proven of bytes and delays together
-        return decode(found, scope), is_proven
+        is_proven = found.status is SolveStatus.OPTIMAL
+        return Planned(decode(found, scope), is_proven, found.reserves)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ packed; what is lost shows as a gap between cost and bound.
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ....ir.errors import InfeasibleError
 from ....ir.graph_schedule import SolveStatus
 from ...mip import MipLimits, Solver
-from .packing.exact import pack
+from .packing.search import pack
 from .plan import Plan, plan_of, replay
 from .problem import PlanProblem
 from .program.formulation import windows_of
@@ -23,6 +23,7 @@ from .program.literal import solve_literal
 from .program.reduced import IlpResult, solve_reduced
 from .repair import repair, unpacked
 from .search.best_first import search
+from .search.bounds import WallBound
 from .search.divide import divide, join
 from .search.moves import MoveTable
 from .search.peak import least_peak
@@ -85,6 +86,7 @@ class AddressedPlan:
         status: ``optimal`` where cost and bound meet.
         cost: Off-chip bytes [byte].
         bound: Proven lower bound [byte].
+        reserves: What operators left free, by name, so that addresses were found [byte].
     """
 
     plan: Plan
@@ -92,15 +94,24 @@ class AddressedPlan:
     status: SolveStatus
     cost: int
     bound: int
+    reserves: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Relaxed:
-    """A plan without addresses, and the bound that its search proved."""
+    """A plan without addresses, and the bound that its search proved.
+
+    Attributes:
+        plan: The plan.
+        cost: Off-chip bytes [byte].
+        bound: Proven lower bound, of plans that leave as much free [byte].
+        reserves: What each operator leaves free [byte].
+    """
 
     plan: Plan
     cost: int
     bound: int
+    reserves: tuple[int, ...] = ()
 
 
 _LIMITS = MipLimits(nodes=20_000, seconds=120.0)
@@ -113,12 +124,23 @@ _RESERVES, _RESERVE = 16, 64
 _SHORT = 20
 """What a search that cannot prove anything, or that a program proves, is shortened by."""
 _MOST_CHOICES = 5000
-_DEEP = 50_000
-"""Nodes of the compiled search for addresses of the plan that would be proven optimal."""
+_NODES = 50_000
+"""Of a search for the addresses of a plan."""
 
 
-def solve(problem: PlanProblem, options: CosmaOptions | None = None) -> AddressedPlan:
+def solve(
+    problem: PlanProblem,
+    options: CosmaOptions | None = None,
+    *,
+    reserves: Mapping[str, int] | None = None,
+) -> AddressedPlan:
     """Return the best plan that is found, with its bound.
+
+    Args:
+        problem: What is planned.
+        options: How.
+        reserves: What operators have to leave free, by name, as is known of nearly the same problem
+            [byte]. Plans that leave less are not looked for: the bound is a weak one then.
 
     Raises:
         InfeasibleError: An operator does not fit the budget, or no plan could be packed.
@@ -127,58 +149,82 @@ def solve(problem: PlanProblem, options: CosmaOptions | None = None) -> Addresse
     if options.order is not PlanOrder.FREE:
         given = range(len(problem.operations))
         order = given if options.order is PlanOrder.GIVEN else least_peak(problem)[1]
-        return _solve_in_order(problem, order, replace(options, order=PlanOrder.FREE))
+        chosen = replace(options, order=PlanOrder.FREE)
+        return _solve_in_order(problem, order, chosen, reserves)
     problem = problem.restrict_menus()
     if options.engine is PlanEngine.LITERAL:
         return _solve_literal(problem, options)
-    first = _relax(problem, options)
-    bound = first.bound if first else 0
-    best: tuple[Plan, tuple[int, ...]] | None = None
-    for candidate in _candidates(problem, options, first):
+    first = None if reserves else _relax(problem, options)
+    bound = first.bound if first else _least(problem)
+    best: tuple[Plan, tuple[int, ...], tuple[int, ...]] | None = None
+    for candidate in _candidates(problem, options, first, reserves or {}):
         if best is not None and best[0].cost <= candidate.cost:
             continue
-        deep = _DEEP if candidate is first else 0
-        addresses, _ = pack(candidate.plan.blocks, problem.budget, deep=deep)
+        addresses, _ = pack(candidate.plan.blocks, problem.budget, nodes=_NODES)
         if addresses is not None:
-            best = candidate.plan, addresses
+            best = candidate.plan, addresses, candidate.reserves
             break
         # Of plans that cost the same the first one is cut: one of the others may fit as it is.
         is_same = candidate is not first and candidate.cost == bound
         repaired = None if is_same else repair(candidate.plan)
         if repaired is not None and (best is None or repaired[0].cost < best[0].cost):
-            best = repaired
+            best = *repaired, candidate.reserves
     if best is None:
         raise InfeasibleError(
             f"no plan of {problem.name} could be packed into {problem.budget} byte",
             hint="give a larger budget",
         )
-    plan, addresses = best
-    status = SolveStatus.OPTIMAL if plan.cost == bound else SolveStatus.FEASIBLE
-    return AddressedPlan(plan=plan, addresses=addresses, status=status, cost=plan.cost, bound=bound)
+    plan, addresses, free = best
+    return AddressedPlan(
+        plan=plan,
+        addresses=addresses,
+        status=SolveStatus.OPTIMAL if plan.cost == bound else SolveStatus.FEASIBLE,
+        cost=plan.cost,
+        bound=bound,
+        reserves={
+            operation.name: size
+            for operation, size in zip(problem.operations, free, strict=False)
+            if size
+        },
+    )
+
+
+def _least(problem: PlanProblem) -> int:
+    """Return a lower bound of every plan, without a search [byte]."""
+    table = MoveTable(problem)
+    return WallBound(table)(table.start())
 
 
 def _solve_in_order(
-    problem: PlanProblem, order: Sequence[int], options: CosmaOptions
+    problem: PlanProblem,
+    order: Sequence[int],
+    options: CosmaOptions,
+    reserves: Mapping[str, int] | None,
 ) -> AddressedPlan:
     """Solve with the operators in one order only."""
     operations = tuple(problem.operations[op] for op in order)
-    found = solve(replace(problem, operations=operations, is_ordered=True), options)
+    ordered = replace(problem, operations=operations, is_ordered=True)
+    found = solve(ordered, options, reserves=reserves)
     steps = [(order[op], option, evicted) for op, option, evicted in found.plan.steps]
     return replace(found, plan=replay(problem.restrict_menus(), steps))
 
 
 def _candidates(
-    problem: PlanProblem, options: CosmaOptions, first: _Relaxed | None
+    problem: PlanProblem,
+    options: CosmaOptions,
+    first: _Relaxed | None,
+    reserves: Mapping[str, int],
 ) -> Iterator[_Relaxed]:
     """Yield plans: the first, as cheap ones from shuffled problems, ones that leave space free.
 
     Shuffled problems are for another plan that is proven optimal: where the first one is not,
     or where the order is fixed, they are left out; where it is not proven, the searches for plans
-    that leave space free, of which only the plans are used, are short.
+    that leave space free, of which only the plans are used, are short. Where it is known what has
+    to be left free, there is no first one.
     """
     if first is not None:
         yield first
-    is_proven = first is None or first.cost == first.bound
+    is_proven = not reserves and (first is None or first.cost == first.bound)
     generator = random.Random(options.seed)
     for _ in range(_SHUFFLES if is_proven and not problem.is_ordered else 0):
         found = _relax_shuffled(problem, options, generator)
@@ -186,26 +232,42 @@ def _candidates(
             yield found
     nodes = options.search_nodes // (1 if is_proven else _SHORT)
     briefly = replace(options, engine=PlanEngine.SEARCH, search_nodes=nodes)
-    yield from _leaving_space(problem, briefly, first)
+    yield from _leaving_space(problem, briefly, first, reserves)
 
 
 def _leaving_space(
-    problem: PlanProblem, options: CosmaOptions, last: _Relaxed | None
+    problem: PlanProblem,
+    options: CosmaOptions,
+    last: _Relaxed | None,
+    known: Mapping[str, int],
 ) -> Iterator[_Relaxed]:
-    """Yield plans that leave more and more space free, where the last one could not be packed."""
-    reserves = [0] * len(problem.operations)
-    more = -(-problem.budget // _RESERVE)
-    for _ in range(_RESERVES):
-        crowded = range(len(reserves))
-        if last is not None:
-            steps = itertools.chain.from_iterable(unpacked(last.plan))
-            crowded = [last.plan.order[step] for step in steps]
-        for operation in crowded:
-            reserves[operation] += more
+    """Yield plans that leave more and more space free, where the last one could not be packed.
+
+    Args:
+        problem: What is planned.
+        options: How.
+        last: A plan that could not be packed.
+        known: What has to be left free at least, by the names of operators [byte].
+    """
+    reserves = [known.get(operation.name, 0) for operation in problem.operations]
+    for attempt in range(_RESERVES):
+        if attempt or not known:
+            _leave_more(problem, reserves, last)
         found = _relax(problem.with_reserves(reserves), options)
         if found is not None:
-            last = replace(found, plan=replay(problem, found.plan.steps))
+            plan = replay(problem, found.plan.steps)
+            last = replace(found, plan=plan, reserves=tuple(reserves))
             yield last
+
+
+def _leave_more(problem: PlanProblem, reserves: list[int], last: _Relaxed | None) -> None:
+    """Leave more space free where a plan could not be packed; everywhere without a plan."""
+    crowded: Sequence[int] = range(len(reserves))
+    if last is not None:
+        steps = itertools.chain.from_iterable(unpacked(last.plan))
+        crowded = [last.plan.order[step] for step in steps]
+    for operation in crowded:
+        reserves[operation] += -(-problem.budget // _RESERVE)
 
 
 def _relax(problem: PlanProblem, options: CosmaOptions) -> _Relaxed | None:

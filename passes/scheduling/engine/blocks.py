@@ -8,7 +8,13 @@ what still fails (``cosma/packing``).
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,32 +124,31 @@ def neighbours(blocks: Sequence[Block]) -> list[list[int]]:
 def _pack_group(blocks: Sequence[Block], budget: int, repairs: int) -> list[int] | None:
     if peak_bytes(blocks) > budget:
         return None
-    near, sizes = neighbours(blocks), [block.bytes for block in blocks]
-    for order in _ORDERS:
-        ranked = sorted(range(len(blocks)), key=lambda index: order(blocks[index]))
-        for _ in range(repairs):
-            placed, failed = _first_fit(sizes, near, ranked, budget)
-            if failed is None:
-                return placed
-            ranked.remove(failed)
-            ranked.insert(0, failed)
-    return None
+    # Imported where it is needed: what has no scratchpad never comes here, and Numba is heavy.
+    from .kernel.first_fit import Placing, first_fit
+
+    near, near_from = listed(neighbours(blocks))
+    numbers = range(len(blocks))
+    ranked = [sorted(numbers, key=lambda number: key(blocks[number])) for key in _ORDERS]
+    placing = Placing(
+        sizes=np.asarray([block.bytes for block in blocks], np.int64),
+        near=near,
+        near_from=near_from,
+        places=np.empty(len(blocks), np.int64),
+        beside=np.empty(len(blocks), np.int64),
+    )
+    fits = first_fit(placing, np.asarray(ranked, np.int64), budget, repairs)
+    return placing.places.tolist() if fits else None
 
 
-def _first_fit(
-    sizes: Sequence[int], near: list[list[int]], ranked: list[int], budget: int
-) -> tuple[list[int], int | None]:
-    """Place blocks in turn at the lowest address; return the first that does not fit."""
-    placed = [-1] * len(sizes)
-    for index in ranked:
-        size, address = sizes[index], 0
-        here = [other for other in near[index] if placed[other] >= 0]
-        taken = sorted([(placed[other], placed[other] + sizes[other]) for other in here])
-        for start, end in taken:
-            if start - address >= size:
-                break
-            address = max(address, end)
-        if address + size > budget:
-            return placed, index
-        placed[index] = address
-    return placed, None
+def listed(near: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Return neighbours for compiled code: one list after another, and where each begins.
+
+    Args:
+        near: Those of each block.
+
+    Returns:
+        The numbers, and for each block where its list begins, with the end.
+    """
+    lengths = np.asarray([0, *map(len, near)], np.int64)
+    return np.asarray(list(chain.from_iterable(near)), np.int64), np.cumsum(lengths)

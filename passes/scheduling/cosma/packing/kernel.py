@@ -1,4 +1,4 @@
-"""The compiled inner loops of the deep packing search (``deep.py``).
+"""The compiled inner loops of the search for addresses (``search.py``).
 
 Blocks are numbered by preference. ``floor`` and ``rank`` are the address and the number of the
 block placed last: blocks are placed in the order of (address, number), so a block whose support

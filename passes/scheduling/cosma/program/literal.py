@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .....ir.errors import OptionError
 from ....mip import Linear, MipLimits, MipResult, Solver
-from ..packing.exact import settled
+from ...engine.blocks import Block, neighbours
 from ..plan import Plan
 from ..problem import ALL_RESIDENT, PlanProblem
 from ..search.bounds import closures
@@ -78,7 +78,7 @@ class _Layout:
     def addresses(self, plan: Plan, result: MipResult) -> tuple[int, ...]:
         """Return the address of each stay of the plan [byte]: the least that its order allows."""
         found = [result.value(self._addresses[stay.tensor, stay.last]) for stay in plan.stays]
-        return settled(plan.blocks, sorted(range(len(found)), key=found.__getitem__))
+        return _settled(plan.blocks, sorted(range(len(found)), key=found.__getitem__))
 
     def _apart(self) -> None:
         """Eq. (10): two tensors that reside at a step do not overlap."""
@@ -137,3 +137,16 @@ def _never_together(problem: PlanProblem) -> set[tuple[int, int]]:
             if not ends[first] & ~ancestors[producer]:
                 found.add((min(first, second), max(first, second)))
     return found
+
+
+def _settled(blocks: Sequence[Block], order: Sequence[int]) -> tuple[int, ...]:
+    """Let every block fall to the lowest address that its order from below allows.
+
+    This frees the addresses from the solver's tolerance.
+    """
+    near = neighbours(blocks)
+    places = [-1] * len(blocks)
+    for index in order:
+        below = [places[other] + blocks[other].bytes for other in near[index] if places[other] >= 0]
+        places[index] = max(below, default=0)
+    return tuple(places)

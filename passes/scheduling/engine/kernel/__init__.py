@@ -8,5 +8,6 @@
 - ``issue``: operations in turns, dealt out to NPUs in the order of the loop nest;
 - ``ready``: operations of stripes in the order in which they can start;
 - ``insertion``: events of operators one after the other, where engines and places are idle first;
+- ``first_fit``: addresses for blocks that are known beforehand, one after the other;
 - ``turns``: turn by turn: tiles are fetched, operations are issued, transfers run ahead.
 """

@@ -6,7 +6,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Graph, Op, Value
 from accnn.ir.graph_schedule import GraphSchedule, Stream, Workspace
 from accnn.ir.types import DType, TensorType
-from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, refine
+from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Planned, refine
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic, TrafficModel
 
 OP = Op(kind="work", operands=("x",), results=(Value("y", TensorType(DType.U8, (8,))),))
@@ -113,6 +113,16 @@ GRAPH = Graph(
 )
 
 
+def _streaming(space: int) -> GraphSchedule:
+    """Return a plan of one step that has so much workspace [byte]."""
+    return GraphSchedule(
+        budget=space,
+        order=("y",),
+        streams=(Stream(tensor="x", step=0, bytes=1),),
+        workspaces=(Workspace(step=0, address=0, bytes=space),),
+    )
+
+
 class Refusing:
     """Plans a few times, and then says that there is no plan.
 
@@ -123,17 +133,12 @@ class Refusing:
     def __init__(self, plans: int) -> None:
         self.left = plans
 
-    def __call__(self, model: TrafficModel, *, brief: bool) -> tuple[GraphSchedule, bool]:
+    def __call__(self, model: TrafficModel, *, after: Planned | None) -> Planned:
         if not self.left:
             raise InfeasibleError("no plan could be packed")
         self.left -= 1
         space = 1000 + self.left
-        return GraphSchedule(
-            budget=space,
-            order=("y",),
-            streams=(Stream(tensor="x", step=0, bytes=1),),
-            workspaces=(Workspace(step=0, address=0, bytes=space),),
-        ), True
+        return Planned(_streaming(space), is_proven=True)
 
 
 def test_what_was_planned_is_kept_where_no_other_plan_can_be_packed() -> None:
@@ -148,3 +153,41 @@ def test_what_was_planned_is_kept_where_no_other_plan_can_be_packed() -> None:
 def test_no_plan_at_all_is_refused() -> None:
     with pytest.raises(InfeasibleError, match="no plan could be packed"):
         refine(GRAPH, (), CorrectedTraffic(rough, Measuring(1)), Refusing(0), rounds=3)
+
+
+class Unproven:
+    """Makes plans with ever more workspace that nobody proves, and keeps what it was given.
+
+    Args:
+        gain: How much more workspace each has, which saves as many bytes [byte].
+    """
+
+    def __init__(self, gain: int) -> None:
+        self.gain = gain
+        self.made: list[Planned] = []
+        self.given: list[Planned | None] = []
+
+    def __call__(self, model: TrafficModel, *, after: Planned | None) -> Planned:
+        self.given.append(after)
+        space = 1000 + len(self.made) * self.gain
+        self.made.append(Planned(_streaming(space), is_proven=False, reserves={"y": space}))
+        return self.made[-1]
+
+
+@pytest.mark.parametrize(("gain", "plans"), [(8, 2), (9, 2), (10, 5), (100, 5)])
+def test_planning_goes_on_without_proof_while_plans_are_clearly_better(gain: int, plans: int):
+    planner = Unproven(gain)
+
+    best = refine(GRAPH, (), CorrectedTraffic(rough, Measuring(1)), planner, rounds=5)
+
+    assert len(planner.made) == plans
+    assert best is not None
+    assert best.cost == 9000 - gain * (plans - 1)
+
+
+def test_a_plan_is_made_after_the_one_before():
+    planner = Unproven(100)
+
+    refine(GRAPH, (), CorrectedTraffic(rough, Measuring(1)), planner, rounds=3)
+
+    assert planner.given == [None, *planner.made[:2]]

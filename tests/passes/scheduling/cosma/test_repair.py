@@ -1,13 +1,13 @@
+import pytest
 from hypothesis import given, settings
 
-from accnn.passes.scheduling.cosma.packing.search import pack_by_search
+from accnn.passes.scheduling.cosma import solve as solving
 from accnn.passes.scheduling.cosma.plan import Plan, plan_of
 from accnn.passes.scheduling.cosma.problem import Operation, Option, PlanProblem, Tensor
 from accnn.passes.scheduling.cosma.repair import repair
 from accnn.passes.scheduling.cosma.search.best_first import search
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
-from accnn.passes.scheduling.cosma.solve import solve
-from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
+from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanOrder, solve
 from tests.block_strategies import meet
 from tests.thinned import examples
 
@@ -73,34 +73,6 @@ def test_a_plan_that_packs_is_left_alone():
     assert found[0] == plan
 
 
-def test_the_search_proves_that_blocks_do_not_pack():
-    blocks = [
-        Block(first=0, last=1, bytes=2),
-        Block(first=1, last=2, bytes=1),
-        Block(first=2, last=3, bytes=2),
-        Block(first=3, last=4, bytes=1),
-        Block(first=0, last=0, bytes=1),
-        Block(first=4, last=4, bytes=2),
-    ]
-
-    assert pack_by_search(blocks, peak_bytes(blocks) - 1, nodes=100) == (None, True)
-    addresses, proven = pack_by_search(blocks, peak_bytes(blocks), nodes=1000)
-    assert proven
-    assert addresses is not None
-
-
-def test_the_search_says_when_its_nodes_are_used_up():
-    blocks = [Block(first=i, last=i + 3, bytes=2 + i % 3) for i in range(12)]
-
-    assert pack_by_search(blocks, peak_bytes(blocks), nodes=1) == (None, False)
-
-
-def test_more_blocks_than_calls_can_nest_are_left_open() -> None:
-    blocks = [Block(first=step, last=step + 1, bytes=3 + step % 2) for step in range(2000)]
-
-    assert pack_by_search(blocks, 7, nodes=5000) == (None, False)
-
-
 def _unpackable() -> PlanProblem:
     """A problem whose cheapest plan has no addresses, and no tensor that could leave early.
 
@@ -153,6 +125,35 @@ def test_a_plan_that_leaves_space_is_taken_where_no_cut_helps() -> None:
         for other, place in zip(solution.plan.blocks[:index], solution.addresses, strict=False):
             apart = address + block.bytes <= place or place + other.bytes <= address
             assert apart or not meet(block, other)
+
+
+@pytest.mark.parametrize("order", PlanOrder)
+def test_what_had_to_be_left_free_is_left_free_at_once(order: PlanOrder, monkeypatch) -> None:
+    problem, options = _unpackable(), CosmaOptions(order=order)
+    found = solve(problem, options)
+    assert found.reserves and set(found.reserves) <= {op.name for op in problem.operations}
+    asked: list[PlanProblem] = []
+
+    def noting(table: MoveTable, **limits: int):
+        asked.append(table.problem)
+        return search(table, **limits)
+
+    monkeypatch.setattr(solving, "search", noting)
+    again = solve(problem, options, reserves=found.reserves)
+
+    assert (again.plan, again.addresses) == (found.plan, found.addresses)
+    assert again.reserves == found.reserves
+    assert again.bound <= found.bound < again.cost
+    assert len(asked) == 1  # nothing is looked for that leaves less
+
+
+def test_where_more_has_to_be_left_free_than_was_known_more_is() -> None:
+    problem = _unpackable()
+
+    found = solve(problem, reserves={"p": 1})
+
+    assert found.cost == solve(problem).cost
+    assert sum(found.reserves.values()) > 1
 
 
 def test_what_leaves_no_space_keeps_the_option_that_takes_least() -> None:

@@ -1,14 +1,14 @@
-"""The kernel of the deep search on few blocks, against all orders; quick without a compiler."""
+"""The search for addresses on few blocks, against all orders; quick without a compiler."""
 
 import random
 from itertools import pairwise
 
 import pytest
 
-from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
+from accnn.passes.scheduling.cosma.packing.search import pack_by_search
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import cut_rectangle
-from tests.passes.scheduling.cosma.packing.test_deep import unpackable
+from tests.passes.scheduling.cosma.packing.test_search import unpackable
 
 NODES = 3000
 
@@ -87,7 +87,7 @@ def is_right(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bo
 
 def judge(blocks: list[Block], budget: int) -> bool:
     """Pack, compare with all orders, and return whether there are addresses."""
-    addresses, proven = pack_deeply(blocks, budget, nodes=NODES)
+    addresses, proven = pack_by_search(blocks, budget, nodes=NODES)
 
     assert proven
     assert (addresses is not None) == lowest(blocks, budget)
@@ -115,8 +115,8 @@ def test_the_search_proves_that_no_order_fits(budget: int):
 def test_nothing_is_proven_with_too_few_nodes(budget: int):
     blocks = unpackable(budget)
 
-    assert pack_deeply(blocks, budget, nodes=32) == (None, False)
-    assert pack_deeply(blocks, budget, nodes=NODES) == (None, True)
+    assert pack_by_search(blocks, budget, nodes=32) == (None, False)
+    assert pack_by_search(blocks, budget, nodes=NODES) == (None, True)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
@@ -124,7 +124,7 @@ def test_pieces_of_a_rectangle_are_never_denied_and_mostly_found(first: int):
     found = 0
     for seed in range(first, first + 50):
         blocks, height = cut(seed)
-        addresses, proven = pack_deeply(blocks, height, nodes=NODES)
+        addresses, proven = pack_by_search(blocks, height, nodes=NODES)
 
         assert addresses is not None or not proven
         assert addresses is None or is_right(blocks, addresses, height)
