@@ -45,7 +45,7 @@ from .verify import (
 Array = npt.NDArray[np.generic]
 
 _HALF_STEP = 0.5
-_IN_FLOAT = frozenset({"ConvTranspose"})
+_IN_FLOAT = frozenset({"ConvTranspose", "Einsum", "ReduceMean", "Sum"})
 """Nodes that onnxruntime runs in float where the compiler adds integers."""
 
 

@@ -4,11 +4,12 @@
     BatchNormalization by itself         ->   depthwise Conv
     Constant, Shape, Gather, Concat ...  ->   initialisers
     ReduceMean over height and width     ->   GlobalAveragePool (-> Flatten)
+    Sum of two                           ->   Add
     Gemm + bias that is no vector        ->   Gemm + vector, or Gemm -> Add
 
 onnxruntime's basic optimiser folds normalisations and constants; it keeps to standard operators.
-A normalisation that is not folded, and a ``ReduceMean``, would remain in float, for the quantiser
-has no integer form of them.
+A normalisation that is not folded, a ``ReduceMean`` and a ``Sum`` would remain in float, for the
+quantiser has no integer form of them.
 """
 
 import math
@@ -51,6 +52,7 @@ def prepare(model: ModelProto) -> ModelProto:
     folded = _fold(_readable(model))
     _drop_unused_opsets(folded)
     _drop_dead(folded)
+    _add_instead_of_sum(folded)
     _infer_types(folded)
     if normalise_by_convolution(folded):
         _infer_types(folded)
@@ -174,6 +176,13 @@ def _pool_instead_of_mean(model: ModelProto) -> bool:
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     return True
+
+
+def _add_instead_of_sum(model: ModelProto) -> None:
+    """Replace every sum of two, as Caffe2 exports residual additions."""
+    for node in model.graph.node:
+        if node.op_type == "Sum" and node.domain in _STANDARD_DOMAINS and len(node.input) == 2:
+            node.op_type = "Add"
 
 
 def _small_constants(model: ModelProto) -> dict[str, tuple[int, ...]]:

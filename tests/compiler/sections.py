@@ -153,6 +153,54 @@ def transposed(path: Path, *, per_channel: bool = False, **attrs: object) -> Pat
     return path
 
 
+def between_bytes(
+    path: Path, kind: str, *shapes: tuple[int, ...], weights: tuple[int, ...] = (), **attrs: object
+) -> Path:
+    """Write a network in which one node reads dequantised bytes, and is quantised.
+
+    Args:
+        path: Of the file.
+        kind: Of the node.
+        shapes: Of the inputs; of two scales of which sums lie on ties often.
+        weights: Shape of a constant operand, if there is one.
+        attrs: Of the node.
+    """
+    scales = [0.05, 0.15][: len(shapes)]
+    constants = {"z": np.int8(0), "sy": np.float32(0.1), "sw": np.float32(0.5)}
+    nodes: list[onnx.NodeProto] = []
+    for number, scale in enumerate(scales):
+        constants[f"s{number}"] = np.float32(scale)
+        names = [f"x{number}", f"s{number}", "z"]
+        nodes.append(helper.make_node("DequantizeLinear", names, [f"f{number}"]))
+    if weights:
+        constants["w"] = np.random.default_rng(7).integers(-9, 10, weights).astype(np.int8)
+        nodes.append(helper.make_node("DequantizeLinear", ["w", "sw", "z"], ["fw"]))
+    operands = [node.output[0] for node in nodes]
+    nodes += [
+        helper.make_node(kind, operands, ["f"], **attrs),
+        helper.make_node("QuantizeLinear", ["f", "sy", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "sy", "z"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [
+            helper.make_tensor_value_info(f"x{number}", TensorProto.INT8, shape)
+            for number, shape in enumerate(shapes)
+        ],
+        [helper.make_tensor_value_info("f", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    inferred = onnx.shape_inference.infer_shapes(model).graph.output[0]
+    inferred.name = "y"
+    graph = model.graph
+    del graph.output[:]
+    graph.output.append(inferred)
+    onnx.save(model, path)
+    return path
+
+
 @dataclass(frozen=True)
 class Case:
     """A network, its graph as the reference runs it, and the right tensors."""
@@ -184,13 +232,16 @@ class Case:
         return np.array_equal(tensors[name], expected)
 
 
+def imported(path: Path, arch: str = "edge-1m") -> tuple[Network, Module]:
+    """Return a network, and its graph as the reference runs it."""
+    network = read_network(path, load_architecture(arch), OPTIONS, Stopwatch(unobserved))
+    module = Module(graph=network.imported.graph, constants=network.imported.constants)
+    return network, run_pipeline(Pipeline(REWRITES), module).module
+
+
 def case_of(path: Path, x: np.ndarray = X, arch: str = "edge-1m") -> Case:
-    watch = Stopwatch(unobserved)
-    network = read_network(path, load_architecture(arch), OPTIONS, watch)
-    imported = network.imported
-    module = Module(graph=imported.graph, constants=imported.constants)
-    module = run_pipeline(Pipeline(REWRITES), module).module
-    ((_, name),) = imported.input_names
+    network, module = imported(path, arch)
+    ((_, name),) = network.imported.input_names
     tensors = run(module.graph, module.constants, {name: x})
     return Case(network, module.graph, module.constants, tensors, x)
 

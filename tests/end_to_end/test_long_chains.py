@@ -1,6 +1,8 @@
 """Networks of very many operators in a row: everything takes time in proportion to their number."""
 
 import resource
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -83,14 +85,29 @@ def test_hundreds_of_operators_in_a_row(count: int, arch: str, tmp_path: Path) -
     assert verified(in_a_row(count), arch, tmp_path) == count
 
 
+def verified_apart(model: Model, arch: str, folder: Path) -> tuple[int, int]:
+    """Do so in a process of its own; return the nodes, and the memory that it took [KiB]."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        nodes = pool.submit(verified, model, arch, folder).result()
+        return nodes, pool.submit(memory_taken).result()
+
+
+def memory_taken() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 @pytest.mark.slow
 def test_twenty_thousand_operators_in_a_row(tmp_path: Path) -> None:
-    assert verified(in_a_row(20_000), "edge-1m", tmp_path) == 20_000
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MOST_MEMORY
+    nodes, memory = verified_apart(in_a_row(20_000), "edge-1m", tmp_path)
+
+    assert nodes == 20_000
+    assert memory < MOST_MEMORY
 
 
 @pytest.mark.slow
 def test_two_thousand_convolutions_in_a_row(tmp_path: Path) -> None:
     """Where the quantiser looks for each constant among all, it takes most of the time."""
-    assert verified(convolutions(2000), "edge-1m", tmp_path) == 2000
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MOST_MEMORY
+    nodes, memory = verified_apart(convolutions(2000), "edge-1m", tmp_path)
+
+    assert nodes == 2000
+    assert memory < MOST_MEMORY

@@ -31,8 +31,9 @@ optimised models:
   step where a value lies next to a tie.
 - *A border of zeros* becomes padding of the convolution behind it. Here it is one of zero points,
   wherever it stands.
-- *Transposed convolutions* run in float there. Here they have come as a convolution of the phases,
-  which is one of integers: a result next to a tie may be its neighbour.
+- *Transposed convolutions, Einsum, ReduceMean and Sum* run in float there. Here they have come as a
+  convolution of the phases, a product, an average and an addition, which are made of integers: a
+  result next to a tie may be its neighbour.
 - *Average pool* divides by the whole kernel where padding counts, also where ``ceil_mode`` made
   windows hang over.
 """

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 
 from accnn.compiler.driver import Result, compile
@@ -17,7 +18,7 @@ from accnn.ir.isa.instructions import Activate, Activation, Instruction, Quantiz
 from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
 from accnn.ir.text.parser import parse_module
-from accnn.models.session import make_session
+from accnn.models.session import make_session, session_options
 from benchmarks.fusion_block import block
 from tests.compiler.sections import (
     OPTIONS,
@@ -25,8 +26,10 @@ from tests.compiler.sections import (
     Case,
     X,
     averaged,
+    between_bytes,
     case_of,
     compiled_for_sections,
+    imported,
     judged_in_sections,
     jumping,
     quantised,
@@ -179,6 +182,52 @@ def _sum_at(case: Case, place: tuple[int, ...]) -> float:
     model = onnx.shape_inference.infer_shapes(case.network.model)
     model.graph.output.append(onnx.helper.make_tensor_value_info("r", 1, None))
     return float(make_session(model).run(["r"], {"x": case.x})[0][place])
+
+
+IMAGES = (1, 4, 9, 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shapes", "weights", "attrs"),
+    [
+        ("Add", [IMAGES, IMAGES], (), {}),
+        ("Conv", [IMAGES], (6, 4, 3, 3), {}),
+        ("ConvTranspose", [IMAGES], (4, 6, 3, 3), {}),
+        ("Einsum", [(3, 5)], (5, 7), {"equation": "ij,jk->ik"}),
+        ("Gemm", [(3, 5)], (5, 7), {}),
+        ("GlobalAveragePool", [IMAGES], (), {}),
+        ("MatMul", [(2, 3, 5)], (5, 7), {}),
+        ("Mul", [IMAGES, IMAGES], (), {}),
+        ("ReduceMean", [IMAGES], (), {"axes": [2, 3]}),
+        ("Sum", [IMAGES, IMAGES], (), {}),
+    ],
+    ids=lambda item: item if isinstance(item, str) else "",
+)
+def test_what_onnxruntime_leaves_in_float_is_cut(tmp_path: Path, kind, shapes, weights, attrs):
+    path = between_bytes(tmp_path / "net.onnx", kind, *shapes, weights=weights, **attrs)
+    network, module = imported(path)
+    graph = module.graph
+
+    assert "quantize" not in {op.kind for op in graph.ops}  # the compiler makes integers of it
+    assert bool(cuts(network, graph)) == (kind in as_onnxruntime_runs_it(path))
+
+
+def as_onnxruntime_runs_it(path: Path) -> set[str]:
+    """Return the kinds of nodes that are left of a network."""
+    options = session_options()
+    options.optimized_model_filepath = str(path.with_name("extended.onnx"))
+    ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return {node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node}
+
+
+def test_a_sum_in_float_may_fall_to_the_other_side_of_a_tie(tmp_path: Path):
+    path = between_bytes(tmp_path / "net.onnx", "Sum", IMAGES, IMAGES)
+
+    found = compile(path, arch="edge-1m", options=OPTIONS).report.verification
+
+    assert found.status is VerificationStatus.VERIFIED
+    assert found.sections == 2
+    assert found.apart  # of the outputs of one run, which are those of another side of ties
 
 
 TRANSPOSED = (

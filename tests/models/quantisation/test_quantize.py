@@ -232,6 +232,29 @@ def test_a_mean_over_height_and_width_becomes_a_pooling(tmp_path, opset, keepdim
     assert result.snr_db > 30
 
 
+def test_a_sum_of_two_becomes_an_addition_of_integers(tmp_path):
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Sum", ["c", "r"], ["y"]),
+    ]
+    result = quantize(network(*nodes, weights=weights()))
+
+    kinds = {node.op_type for node in executed(result.model, tmp_path)}
+    assert "QLinearAdd" in kinds and "Sum" not in kinds
+    assert result.snr_db > 30
+
+
+def test_a_sum_of_three_stays(tmp_path):
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"]),
+        helper.make_node("Sum", ["c", "c", "c"], ["y"]),
+    ]
+    result = quantize(network(*nodes, weights=weights()))
+
+    assert "Sum" in {node.op_type for node in executed(result.model, tmp_path)}
+
+
 def test_a_mean_over_other_axes_stays(tmp_path):
     conv = helper.make_node("Conv", ["x", "w", "b"], ["c"])
     mean = helper.make_node("ReduceMean", ["c"], ["y"], axes=[1, 2])
