@@ -29,6 +29,7 @@ from ..tiling.groups.chains import Chain, chains, passes_on, passing_bits
 from ..tiling.groups.homes import homes_of
 from ..tiling.groups.lines import bytes_of_lines
 from ..tiling.groups.members import Members
+from ..tiling.groups.rows import rows_of
 from ..tiling.groups.stripes import usual_rows
 from ..tiling.groups.windows import windows_together
 from ..tiling.residency import residency, unit_of
@@ -179,24 +180,29 @@ class GroupMapping:
             problem = problem_on(
                 arch,
                 replace(base.resized(dims), output_bits=bits),
-                int(max(0, left - self._handed_on(chain)) * share),
+                int(max(0, left - self._handed_on(chain, rows[head.name])) * share),
                 members.resident_operands(chain),
                 self.objective,
                 self.seed,
             )
             yield head.name, replace(problem, windows=windows_together(graph, chain))
 
-    def _handed_on(self, chain: Chain) -> int:
+    def _handed_on(self, chain: Chain, rows: int) -> int:
         """Return what a chain's members hand to each other in the scratchpad at a time [byte].
 
         That is no more than the accumulators of all NPUs hold.
+
+        Args:
+            chain: The chain.
+            rows: How many rows its first member makes.
         """
         arch, level, type = self._arch, accumulator_level(self._arch), chain[0].result.type
         passed = passes_on(self.module.graph, chain) is not None
         if level is None or len(chain) - passed < 2:
             return 0
         held = (arch.level(level).usable or 0) * arch.instances(level) * len(arch.npus)
-        return min(type.elements, held // arch.accumulator_bytes) * type.dtype.bytes
+        made = type.elements * rows // rows_of(type)
+        return min(made, held // arch.accumulator_bytes) * type.dtype.bytes
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
         """Return how many tensors of the result's size the tail of a chain fetches in tiles."""

@@ -105,13 +105,13 @@ def test_members_of_an_epilogue_are_no_parts_of_stripes():
     assert [problem.kept_weights for _, problem in asked.problems(1.0, solve(asked))] == [None]
 
 
-def ending_in_a_pool(*others: str) -> GroupMapping:
+def ending_in_a_pool(*others: str, rows: int = 0) -> GroupMapping:
     """Return what is asked of a filter and a table, or of these and a pool, on four NPUs."""
     net = NetworkBuilder()
     a = net.conv(net.input("x", (1, 16, 56, 56)), "a", 64, 3)
     b = net.op("lookup", (a, net.constant("t", (256,), DType.S8)), "b", quant=per_tensor(0.1))
     net.op("max_pool", (b,), "c", {"kernel": (2, 4), "stride": (2, 4)})
-    group = Group(members=("a", "b", *others))
+    group = Group(members=("a", "b", *others), rows=rows)
     module = planned(net.build("c"), "flexer-arch5", (group,))
     return GroupMapping(module, group, Objective.LATENCY, 0)
 
@@ -128,6 +128,15 @@ def test_a_pool_asks_for_whole_windows_and_place_for_what_it_is_handed():
     sums = arch.level(level).usable * arch.instances(level) // arch.accumulator_bytes
     left, right = (item.module.graph_schedule.workspace(0).bytes // 4 for item in (plain, pooled))
     assert (alone.workspace, before.workspace) == (left, right - sums)
+
+
+def test_stripes_hand_on_no_more_than_their_rows():
+    asked = ending_in_a_pool("c", rows=1)
+
+    ((_, problem),) = asked.problems(1.0, solve(asked))
+
+    two_rows = 64 * 2 * 56  # of bytes; the accumulators of all NPUs hold more
+    assert problem.workspace == (asked.module.graph_schedule.workspace(0).bytes - two_rows) // 4
 
 
 def tiles_of(problem, nest) -> TileBatch:
