@@ -17,7 +17,7 @@ _SINGLES = 40
 _PAIRED = 8
 _ROUNDS = 8
 
-_NODES, _TRIES = 5000, 100
+_NODES, _TRIES = 5000, 800
 """Nodes of a search for addresses, and of one with cuts that are tried."""
 
 Cut = tuple[int, int, int]
