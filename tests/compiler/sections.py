@@ -188,16 +188,11 @@ def between_bytes(
             helper.make_tensor_value_info(f"x{number}", TensorProto.INT8, shape)
             for number, shape in enumerate(shapes)
         ],
-        [helper.make_tensor_value_info("f", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
         [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    inferred = onnx.shape_inference.infer_shapes(model).graph.output[0]
-    inferred.name = "y"
-    graph = model.graph
-    del graph.output[:]
-    graph.output.append(inferred)
-    onnx.save(model, path)
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
     return path
 
 
