@@ -127,10 +127,21 @@ def sources() -> dict[str, Path]:
 MODULES = sources()
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements inside of one, or of a module, and all handlers of exceptions.
+
+    Expressions hold none, and are most of a tree.
+    """
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for child in getattr(node, field, ()):
+            yield child
+            yield from statements(child)
+
+
 def imports_of(module: str, path: Path, text: str | None = None) -> Iterator[Import]:
     """Yield every import of a module: at its top, lazy, and for type checking only."""
     tree = ast.parse(path.read_text() if text is None else text)
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 inside = alias.name.split(".")[0] == "accnn"
@@ -299,6 +310,11 @@ class TestTheParserOfImports:
             ("def f():\n    from ..passes import x", "passes"),
             ("if TYPE_CHECKING:\n    from ..passes import x", "passes"),
             ("try:\n    import onnx.helper\nexcept ImportError:\n    pass", "onnx.helper"),
+            ("try:\n    pass\nexcept ImportError:\n    import numpy", "numpy"),
+            ("try:\n    pass\nfinally:\n    import numpy", "numpy"),
+            ("if x:\n    pass\nelse:\n    import numpy", "numpy"),
+            ("class A:\n    async def f(self):\n        import numpy", "numpy"),
+            ("match x:\n    case 1:\n        import numpy", "numpy"),
         ],
     )
     def test_finds(self, text: str, target: str) -> None:
@@ -368,7 +384,7 @@ class TestFiles:
     def test_no_class_has_the_name_of_another_one(self) -> None:
         found: dict[str, list[str]] = {}
         for name, path in MODULES.items():
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in statements(ast.parse(path.read_text())):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     found.setdefault(node.name, []).append(name)
 
@@ -429,7 +445,7 @@ class TestFiles:
         wrong = [
             f"{name}:{node.lineno}"
             for name, path in MODULES.items()
-            if not is_within(name, ("compiler.cli",))
+            if not is_within(name, ("compiler.cli",)) and "print(" in path.read_text()
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -442,7 +458,7 @@ class TestFiles:
         wrong = [
             f"{name}:{node.lineno}"
             for name, path in MODULES.items()
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in statements(ast.parse(path.read_text()))
             if isinstance(node, ast.ExceptHandler)
             and (node.type is None or all(isinstance(item, ast.Pass) for item in node.body))
         ]

@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def is_due(path: Path) -> bool:
     return not str(path.relative_to(ROOT)).startswith(NOT_YET)
 
 
+@cache
 def forbidden() -> frozenset[str]:
     """Return the words that the glossary lists as not used."""
     section = (ROOT / "docs/glossary.md").read_text().partition("## Words that are not used")[2]
@@ -30,15 +32,16 @@ def forbidden() -> frozenset[str]:
     return frozenset(word for cell in cells for word in cell.split(", ")) - {"not"}
 
 
+@cache
 def words_of(name: str) -> frozenset[str]:
     """Return the words of an identifier, plurals in the singular."""
     parts = re.findall(r"[A-Z]?[a-z]+", name)
     return frozenset(word for part in parts for word in (part.lower(), part.lower().rstrip("s")))
 
 
-def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and name of all that a module defines."""
-    for node in ast.walk(tree):
+def names_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield line and name of all that nodes define."""
+    for node in nodes:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             yield node.lineno, node.name
         elif isinstance(node, ast.arg):
@@ -47,23 +50,23 @@ def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
 
 
-def docstrings_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def docstrings_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             yield getattr(node, "lineno", 1), ast.get_docstring(node) or ""
 
 
 def wrong_words(text: str) -> list[str]:
     """Return what the glossary forbids in a module, as ``line: word``."""
-    tree, bad = ast.parse(text), forbidden()
+    nodes, bad = list(ast.walk(ast.parse(text))), forbidden()
     found = [
         (line, word)
-        for line, piece in (*names_in(tree), *docstrings_in(tree))
+        for line, piece in (*names_in(nodes), *docstrings_in(nodes))
         for word in sorted(words_of(piece) & bad)
     ]
     found += [
         (node.lineno, "found")
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ClassDef) and "found" in words_of(node.name)
     ]
     return [f"{line}: {word}" for line, word in found]

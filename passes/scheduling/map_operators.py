@@ -12,6 +12,7 @@ from ...ir.graph_schedule import GraphSchedule, Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
+from ...ir.tiles.events import INWARDS, TRANSFERS
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
 from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Notes, Pass, require_arch
@@ -27,6 +28,7 @@ from .map_groups import GroupMapping, mapping_of, problem_on
 from .static.known_schedules import KnownSchedules, Make
 from .static.schedule_tiles import schedule_in_turn, schedule_operator, tiles_in_turn
 from .static.static import rating_of
+from .timing.work import Works
 
 _FIRST_TILE = 0.3
 """Which part of bringing one tile of weights counts in each stripe of nests with small ones. With
@@ -127,9 +129,9 @@ class MapOperators(Pass):
 
         Those are among them that the plan was made with. They are compared by schedules in which no
         chain lags: which ones should is looked for when tiles are scheduled, and hardly depends on
-        the nests. Cycles and bytes count alike, for its plan stands on both. What a mapper could
-        prove of its members' nests holds for a stripe in the cost model, and tells little of the
-        group.
+        the nests. For the latency cycles and bytes count alike, for its plan stands on both;
+        otherwise the objective does. What a mapper could prove of its members' nests holds for a
+        stripe in the cost model, and tells little of the group.
         """
         arch = require_arch(asked.module)
         own, npus = find_mapper(self.mapper).without_proof, len(arch.npus)
@@ -143,12 +145,12 @@ class MapOperators(Pass):
             known.update(rough.solve(new, arch, ctx))
             return known
 
-        found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
+        found: list[tuple[float, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
         for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
             try:
                 nests, schedule = asked.best(partial(self.timed, arch, ctx, mapper), guide)
-                found.append((rating_of(schedule), nests))
+                found.append((price_of(schedule, arch, self.objective), nests))
             except InfeasibleError as error:
                 complaint = complaint or error
             if found and ctx.deadline.is_over:
@@ -345,6 +347,44 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
 def _schedules(ctx: Context) -> Make:
     """Return what schedules operators by themselves, each once."""
     return partial(ctx.notes.of(KnownSchedules).of, make=schedule_operator)
+
+
+def price_of(schedule: TileSchedule, arch: Architecture, objective: Objective) -> float:
+    """Return what nests of a group are compared by.
+
+    Args:
+        schedule: Of the group by itself.
+        arch: The machine.
+        objective: What nests are chosen for.
+    """
+    match objective:
+        case Objective.LATENCY | Objective.NETWORK:
+            return rating_of(schedule)
+        case Objective.EDP:
+            return schedule.cycles * energy_of(schedule, arch)
+        case Objective.ENERGY:
+            return energy_of(schedule, arch)
+
+
+def energy_of(schedule: TileSchedule, arch: Architecture) -> float:
+    """Return what transfers take off chip, and operations of the MAC array [pJ].
+
+    What is left out, vector operations and the other ends of transfers, depends little on nests.
+
+    Args:
+        schedule: Of tiles.
+        arch: The machine.
+    """
+    works, off_chip = Works(schedule.graph, arch), arch.off_chip
+    per_byte = {True: off_chip.read_energy, False: off_chip.write_energy}
+    spent = 0.0
+    for event in schedule.events:
+        if event.kind in TRANSFERS:
+            bits = 8 * schedule.graph.tiles[event.subject].bytes
+            spent += bits / off_chip.word_bits * per_byte[event.kind in INWARDS]
+        elif (op := schedule.graph.ops[event.subject]).accumulates:
+            spent += works.cost(op, event.index, clear=event.clear).energy_pj
+    return spent
 
 
 def winner(

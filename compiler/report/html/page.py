@@ -9,6 +9,7 @@ The door to Jinja.
 
 import base64
 import hashlib
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -57,7 +58,9 @@ def rendered(template: str, **values: object) -> str:
     return page.render(**values, script=script, style=style, script_digest=_digest(script))
 
 
+@cache
 def _environment() -> Environment:
+    """Return who reads templates; each is translated once in a process."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -23,19 +23,22 @@ from accnn.passes.base import Context, Notes
 from accnn.passes.mapping.jobs import KnownNests, MapJob, solve_in_turn
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.cosa import Cosa
-from accnn.passes.mapping.recipes.in_tiles import Shared
+from accnn.passes.mapping.recipes.in_tiles import Shared, in_tiles
 from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.scheduling import map_operators
 from accnn.passes.scheduling.map_groups import GroupMapping, mapping_of
 from accnn.passes.scheduling.map_operators import (
     MapOperators,
+    energy_of,
     faster,
+    price_of,
     scheduled_tiles,
     stand_ins,
     winner,
 )
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from accnn.passes.scheduling.static.known_schedules import KnownSchedules
 from accnn.passes.scheduling.static.schedule_tiles import schedule_in_turn
 from accnn.passes.scheduling.static.static import rating
 from tests.flow import compile_graph
@@ -313,6 +316,38 @@ def test_a_group_gets_small_tiles_of_weights_where_its_tiles_are_better_so(
     )
     assert whole == dict.fromkeys("cz", 1024 * 256 // 128)  # in each lane
     assert all(small[name] < whole[name] for name in whole)
+
+
+@pytest.mark.parametrize("objective", [*Objective])
+def test_nests_of_a_group_are_chosen_for_the_objective(objective: Objective) -> None:
+    """Those of no other mapper that is asked are better for it."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 32, 8, 40)), "a", 32, 3)
+    group = Group(members=("a", "y"), rows=2)
+    module = planned(net.build(net.conv(a, "y", 32, 3)), "simba", (group,))
+    asked = GroupMapping(module, group, objective, 0, schedule_in_turn)
+    mapping, own = MapOperators(objective=objective), find_mapper("cosa").without_proof
+
+    chosen, _ = mapping.of_group(module, group, KnownSchedules(), Context())
+
+    rivals = [
+        asked.best(partial(mapping.timed, module.arch, Context(), mapper))[1]
+        for mapper in (in_tiles(own, 1), *stand_ins(own, 1))
+    ]
+    prices = [price_of(tiles, module.arch, objective) for tiles in rivals]
+    assert price_of(asked.schedule(chosen), module.arch, objective) == min(prices) < max(prices)
+
+
+def test_energy_is_that_of_the_simulator_but_for_vectors_and_the_scratchpads_side() -> None:
+    compiled = compile_fused(*bottleneck(), "simba", (Group(members=("a", "b", "c", "y"), rows=4),))
+    found = compiled.run().total.energy
+    spent = {item.level: item.pj for item in found.levels}
+
+    estimate = energy_of(tiles_of(compiled.module), compiled.module.arch)
+
+    array = sum(spent[level] for level in ("ib", "wb", "ab", "reg"))
+    inside = array + found.compute + found.network
+    assert spent["dram"] + 0.8 * inside <= estimate <= spent["dram"] + inside + spent["gb"]
 
 
 def test_stand_ins_are_asked_what_they_have_found_for_the_plan():
