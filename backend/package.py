@@ -11,7 +11,6 @@ Equal content gives equal bytes: members have a fixed order and no time stamps.
 """
 
 import hashlib
-import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -132,36 +131,15 @@ def save_package(
         VerifyError: A constant is missing or does not suit its symbol.
         OptionError: The file cannot be written.
     """
-    content = package_bytes(program, constants, names=names)
-    with replacing(path) as partial:
-        partial.write_bytes(content)
-
-
-def package_bytes(
-    program: Program,
-    constants: Mapping[str, Array],
-    *,
-    names: Sequence[tuple[str, str]] = (),
-) -> bytes:
-    """Return a package as bytes; arguments and errors as for :func:`save_package`.
-
-    Args:
-        program: The program.
-        constants: Data of its constant symbols.
-        names: ONNX name and symbol of inputs and outputs, where they differ.
-    """
     members = {
         _PROGRAM: encode(program),
         _ARCH: dump_architecture(program.arch).encode(),
         _CONSTANTS: _own_constants(program, constants).to_bytes(),
     }
-    manifest = _manifest(program, members, names)
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        _add(archive, _MANIFEST, dump_json(manifest).encode())
-        for name, content in members.items():
+    manifest = dump_json(_manifest(program, members, names)).encode()
+    with replacing(path) as partial, zipfile.ZipFile(partial, "w") as archive:
+        for name, content in {_MANIFEST: manifest, **members}.items():
             _add(archive, name, content)
-    return target.getvalue()
 
 
 def load_package(path: Path, *, check: bool = True) -> Package:

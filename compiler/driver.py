@@ -174,22 +174,7 @@ def _compile(
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
-    cache = None if chosen.cache is None else MappingCache(chosen.cache)
-    watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
-    notes = Notes()
-    with WorkerPool(chosen.processes) as pool:
-        context = Context(
-            seed=chosen.seed,
-            progress=watch.progress,
-            solve_jobs=CachedSolver(cache, chosen.processes, pool, notes.of(KnownNests)),
-            helpers=pool.help,
-            notes=notes,
-            run_pass=PassMemory(store),
-            deadline=deadline,
-        )
-        outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))
-    for record in outcome.records:
-        watch.add(record.name, record.seconds)
+    outcome = _run_passes(passes, module, chosen, deadline, watch, instruments)
     if not chosen.lowers:
         return _result(network, machine, source, chosen, watch, outcome, outcome.module)
     module = _lower(outcome.module, watch)
@@ -199,6 +184,39 @@ def _compile(
     return _result(
         network, machine, source, chosen, watch, outcome, module, simulation, verification
     )
+
+
+def _run_passes(
+    passes: Pipeline,
+    module: Module,
+    options: CompileOptions,
+    deadline: Deadline,
+    watch: Stopwatch,
+    instruments: Sequence[Instrument],
+) -> Outcome:
+    """Run passes; what they remember for each other ends with the last one.
+
+    That is a quarter of a compilation's memory, and lowering and simulation need as much.
+    """
+    folder = options.cache
+    cache = None if folder is None else MappingCache(folder)
+    store = None if folder is None else Store(folder)
+    watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
+    notes = Notes()
+    with WorkerPool(options.processes) as pool:
+        context = Context(
+            seed=options.seed,
+            progress=watch.progress,
+            solve_jobs=CachedSolver(cache, options.processes, pool, notes.of(KnownNests)),
+            helpers=pool.help,
+            notes=notes,
+            run_pass=PassMemory(store),
+            deadline=deadline,
+        )
+        outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))
+    for record in outcome.records:
+        watch.add(record.name, record.seconds)
+    return outcome
 
 
 def _lower(module: Module, watch: Stopwatch) -> Module:
