@@ -104,7 +104,7 @@ def _check(nest: LoopNest, problem: MappingProblem) -> str:
     except InfeasibleError as error:
         if problem.rules is not Rules.ZIGZAG:
             raise
-        return f"; in ZigZag's room only: {error}"
+        return f"; fits by ZigZag's rules only: {error}"
     return ""
 
 

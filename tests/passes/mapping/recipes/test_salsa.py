@@ -43,6 +43,19 @@ def machine(name):
     return arch.for_npu(arch.npus[0])
 
 
+@pytest.mark.parametrize("name", ARCHS)
+def test_extents_are_padded_only_where_they_may_be(name: str) -> None:
+    """Extents that are prime are where padding pays most."""
+    primes = Workload(R=3, S=3, P=13, Q=13, C=37, K=53)
+    problem = MappingProblem(workload=primes, arch=machine(name))
+
+    padded, plain = (QUICK.map(replace(problem, padding=item)) for item in (True, False))
+
+    assert padded.nest.padding
+    assert not plain.nest.padding
+    assert padded.objective < plain.objective
+
+
 @pytest.mark.parametrize(
     ("name", "layer", "objective"), [*thinned(ARCHS, [*LAYERS], SEARCHED, one_in=4)]
 )
@@ -128,7 +141,7 @@ def test_a_nest_that_fits_in_zigzags_idea_of_room_alone_says_so():
         )
     )
 
-    assert "in ZigZag's room only: a tile does not fit: gb: needs" in result.note
+    assert "fits by ZigZag's rules only: a tile does not fit: gb: needs" in result.note
     with pytest.raises(InfeasibleError):
         result.nest.verify(arch)
 
