@@ -196,7 +196,7 @@ def _run_passes(
 ) -> Outcome:
     """Run passes; what they remember for each other ends with the last one.
 
-    That is a quarter of a compilation's memory, and lowering and simulation need as much.
+    That is a tenth of all memory on ResNet-50, and lowering and simulation need some, too.
     """
     folder = options.cache
     cache = None if folder is None else MappingCache(folder)
