@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 
 from accnn.compiler.driver import Result, compile
@@ -18,7 +17,7 @@ from accnn.ir.isa.instructions import Activate, Activation, Instruction, Quantiz
 from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
 from accnn.ir.text.parser import parse_module
-from accnn.models.session import make_session, session_options
+from accnn.models.session import make_session
 from benchmarks.fusion_block import block
 from tests.compiler.sections import (
     OPTIONS,
@@ -35,6 +34,7 @@ from tests.compiler.sections import (
     quantised,
     transposed,
 )
+from tests.executed import executed
 from tests.thinned import thinned
 
 
@@ -209,15 +209,8 @@ def test_what_onnxruntime_leaves_in_float_is_cut(tmp_path: Path, kind, shapes, w
     graph = module.graph
 
     assert "quantize" not in {op.kind for op in graph.ops}  # the compiler makes integers of it
-    assert bool(cuts(network, graph)) == (kind in as_onnxruntime_runs_it(path))
-
-
-def as_onnxruntime_runs_it(path: Path) -> set[str]:
-    """Return the kinds of nodes that are left of a network."""
-    options = session_options()
-    options.optimized_model_filepath = str(path.with_name("extended.onnx"))
-    ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return {node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node}
+    kinds = {node.op_type for node in executed(onnx.load(path), tmp_path)}
+    assert bool(cuts(network, graph)) == (kind in kinds)
 
 
 def test_a_sum_in_float_may_fall_to_the_other_side_of_a_tie(tmp_path: Path):

@@ -3,11 +3,9 @@
 import logging
 import math
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import (
@@ -25,8 +23,9 @@ from accnn.models.quantisation.indexed import IndexedModel, NamedConstants
 from accnn.models.quantisation.options import Int8, QuantizeOptions
 from accnn.models.quantisation.quantize import quantize
 from accnn.models.quantisation.ranges import CalibrationMethod
-from accnn.models.session import make_session, run, session_options
+from accnn.models.session import make_session, run
 from accnn.models.zoo import build, pink_noise
+from tests.executed import executed
 from tests.thinned import thinned
 from tests.zoo_networks import INTEGER as ZOO
 from tests.zoo_networks import LEAST_SIZE
@@ -61,14 +60,6 @@ INTEGER = {
 
 def small(name: str, **options: int) -> onnx.ModelProto:
     return build(name, image_size=LEAST_SIZE.get(name, 32), classes=40, width=0.25, **options)
-
-
-def executed(model: onnx.ModelProto, folder: Path) -> list[onnx.NodeProto]:
-    """Return the nodes that onnxruntime runs after its extended optimisation."""
-    options = session_options()
-    options.optimized_model_filepath = str(folder / "extended.onnx")
-    ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return list(onnx.load(options.optimized_model_filepath).graph.node)
 
 
 def network(*nodes, weights=(), shape=(1, 4, 8, 8), opset=17, ir_version=10):

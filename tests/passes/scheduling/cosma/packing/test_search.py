@@ -1,5 +1,4 @@
 import csv
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,27 +7,11 @@ from hypothesis import strategies as st
 
 from accnn.passes.scheduling.cosma.packing.search import pack, pack_by_search
 from accnn.passes.scheduling.engine.blocks import Block, pack_greedily, peak_bytes
-from tests.block_strategies import block_lists
+from tests.block_strategies import block_lists, overlaps
 from tests.thinned import examples, thinned
 
 MINIMALLOC = Path(__file__).parents[4] / "data" / "minimalloc"
 CAPACITY = 1_048_576
-
-
-def overlaps(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bool:
-    """Whether two blocks share a byte at some step; found by looking at every step of change."""
-    assert len(blocks) == len(addresses)
-    for step in {block.first for block in blocks}:
-        used = sorted(
-            (address, address + block.bytes)
-            for block, address in zip(blocks, addresses, strict=True)
-            if block.first <= step <= block.last and block.bytes
-        )
-        if used and (used[0][0] < 0 or used[-1][1] > budget):
-            return True
-        if any(first[1] > second[0] for first, second in pairwise(used)):
-            return True
-    return False
 
 
 def fits_somehow(blocks: list[Block], budget: int) -> bool:
