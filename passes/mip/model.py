@@ -14,7 +14,6 @@ from hashlib import blake2b
 from typing import Any
 
 import mip
-import mip.cbc
 
 from .linear import Linear
 
@@ -263,8 +262,13 @@ def _bind_destructor(model: mip.Model, solver: Solver) -> None:
     collector, which may run meanwhile, would wait for it for ever if it had to do so for a model.
     """
     backend: Any = model.solver
-    library = backend._lib if solver is Solver.HIGHS else mip.cbc.cbclib
-    getattr(library, "Highs_destroy" if solver is Solver.HIGHS else "Cbc_deleteModel")
+    if solver is Solver.HIGHS:
+        backend._lib.Highs_destroy  # noqa: B018
+        return
+    from mip.cbc import cbclib  # a quarter of a second, which only its models take
+
+    library: Any = cbclib
+    library.Cbc_deleteModel  # noqa: B018
 
 
 def _weight(index: int) -> float:

@@ -20,7 +20,7 @@ _HEAVY = (
     "hypothesis",
     "jinja2",
     "lark",
-    "mip.cbc",
+    "mip",
     "numba",
     "onnx",
     "onnxruntime.quantization",

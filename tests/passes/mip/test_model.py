@@ -76,6 +76,20 @@ with mip.{solver.value}.ffi._lock:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.parametrize("solver", Solver)
+def test_the_library_of_cbc_is_loaded_for_its_models_alone(solver: Solver) -> None:
+    code = f"""
+import sys
+from accnn.passes.mip.model import MipModel, Solver
+assert "mip.cbc" not in sys.modules
+MipModel("empty", Solver("{solver.value}"))
+print("mip.cbc" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == f"{solver is Solver.CBC}\n"
+
+
 def chosen(solver: Solver, fractions: bool) -> MipModel:
     """Return a program of many optima: four of ten things, of which two together cost more."""
     model = MipModel("choose", solver)
