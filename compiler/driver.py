@@ -174,7 +174,7 @@ def _compile(
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
-    outcome = _run_passes(passes, module, chosen, deadline, watch, instruments)
+    outcome = _run_passes(passes, module, chosen, store, deadline, watch, instruments)
     if not chosen.lowers:
         return _result(network, machine, source, chosen, watch, outcome, outcome.module)
     module = _lower(outcome.module, watch)
@@ -190,6 +190,7 @@ def _run_passes(
     passes: Pipeline,
     module: Module,
     options: CompileOptions,
+    store: Store | None,
     deadline: Deadline,
     watch: Stopwatch,
     instruments: Sequence[Instrument],
@@ -198,9 +199,7 @@ def _run_passes(
 
     That is a tenth of all memory on ResNet-50, and lowering and simulation need some, too.
     """
-    folder = options.cache
-    cache = None if folder is None else MappingCache(folder)
-    store = None if folder is None else Store(folder)
+    cache = None if options.cache is None else MappingCache(options.cache)
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
     notes = Notes()
     with WorkerPool(options.processes) as pool:

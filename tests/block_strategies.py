@@ -69,7 +69,7 @@ def meet(block: Block, other: Block) -> bool:
 
 def overlaps(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bool:
     """Whether two blocks share a byte at a step, or one lies outside of the budget."""
-    placed = [item for item in zip(blocks, addresses, strict=True) if item[0].bytes]
+    placed = list(zip(blocks, addresses, strict=True))
     for index, (block, address) in enumerate(placed):
         if address < 0 or address + block.bytes > budget:
             return True

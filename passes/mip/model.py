@@ -263,12 +263,12 @@ def _bind_destructor(model: mip.Model, solver: Solver) -> None:
     """
     backend: Any = model.solver
     if solver is Solver.HIGHS:
-        backend._lib.Highs_destroy  # noqa: B018
-        return
-    from mip.cbc import cbclib  # a quarter of a second, which only its models take
+        library, destructor = backend._lib, "Highs_destroy"
+    else:
+        from mip.cbc import cbclib  # a quarter of a second, which only its models take
 
-    library: Any = cbclib
-    library.Cbc_deleteModel  # noqa: B018
+        library, destructor = cbclib, "Cbc_deleteModel"
+    getattr(library, destructor)
 
 
 def _weight(index: int) -> float:

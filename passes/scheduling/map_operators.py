@@ -15,6 +15,7 @@ from ...ir.ops import workload
 from ...ir.tiles.events import INWARDS, TRANSFERS
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
+from ..analysis.traffic import Direction, energy_of
 from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Notes, Pass, require_arch
 from ..mapping.jobs import MAPPER_DIED, MapJob, Progress, unobserved
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
@@ -361,12 +362,12 @@ def price_of(schedule: TileSchedule, arch: Architecture, objective: Objective) -
         case Objective.LATENCY | Objective.NETWORK:
             return rating_of(schedule)
         case Objective.EDP:
-            return schedule.cycles * energy_of(schedule, arch)
+            return schedule.cycles * scheduled_energy(schedule, arch)
         case Objective.ENERGY:
-            return energy_of(schedule, arch)
+            return scheduled_energy(schedule, arch)
 
 
-def energy_of(schedule: TileSchedule, arch: Architecture) -> float:
+def scheduled_energy(schedule: TileSchedule, arch: Architecture) -> float:
     """Return what transfers take off chip, and operations of the MAC array [pJ].
 
     What is left out, vector operations and the other ends of transfers, depends little on nests.
@@ -375,13 +376,14 @@ def energy_of(schedule: TileSchedule, arch: Architecture) -> float:
         schedule: Of tiles.
         arch: The machine.
     """
-    works, off_chip = Works(schedule.graph, arch), arch.off_chip
-    per_byte = {True: off_chip.read_energy, False: off_chip.write_energy}
-    spent = 0.0
+    works, spent = Works(schedule.graph, arch), 0.0
+    read, write = (
+        energy_of(arch, arch.off_chip.name, way) for way in (Direction.READ, Direction.WRITE)
+    )
     for event in schedule.events:
         if event.kind in TRANSFERS:
-            bits = 8 * schedule.graph.tiles[event.subject].bytes
-            spent += bits / off_chip.word_bits * per_byte[event.kind in INWARDS]
+            word_bits, each = read if event.kind in INWARDS else write
+            spent += 8 * schedule.graph.tiles[event.subject].bytes / word_bits * each
         elif (op := schedule.graph.ops[event.subject]).accumulates:
             spent += works.cost(op, event.index, clear=event.clear).energy_pj
     return spent

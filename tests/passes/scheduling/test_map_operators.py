@@ -29,9 +29,9 @@ from accnn.passes.scheduling import map_operators
 from accnn.passes.scheduling.map_groups import GroupMapping, mapping_of
 from accnn.passes.scheduling.map_operators import (
     MapOperators,
-    energy_of,
     faster,
     price_of,
+    scheduled_energy,
     scheduled_tiles,
     stand_ins,
     winner,
@@ -343,7 +343,7 @@ def test_energy_is_that_of_the_simulator_but_for_vectors_and_the_scratchpads_sid
     found = compiled.run().total.energy
     spent = {item.level: item.pj for item in found.levels}
 
-    estimate = energy_of(tiles_of(compiled.module), compiled.module.arch)
+    estimate = scheduled_energy(tiles_of(compiled.module), compiled.module.arch)
 
     array = sum(spent[level] for level in ("ib", "wb", "ab", "reg"))
     inside = array + found.compute + found.network
